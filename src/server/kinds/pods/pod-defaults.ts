@@ -114,8 +114,20 @@ const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] a
 /** `metadata` and `spec` of a template, made if missing. */
 export function setPodTemplateDefaults(owner: JsonObject, name = 'template'): void {
   const template = ensureObject(owner, name);
-  ensureObject(template, 'metadata');
+  dropFormerContainers(ensureObject(template, 'metadata'));
   setPodSpecDefaults(ensureObject(template, 'spec'));
+}
+
+/** What runs first, from the time before it had a field: nobody heeds it, so nobody is to find it. */
+const formerContainers = ['alpha', 'beta'].flatMap((stage) =>
+  ['init-containers', 'init-container-statuses'].map((name) => `pod.${stage}.kubernetes.io/${name}`),
+);
+
+export function dropFormerContainers(metadata: JsonObject): void {
+  const annotations = objectAt(metadata, 'annotations');
+  if (!annotations || !formerContainers.some((name) => Object.hasOwn(annotations, name))) return;
+  for (const name of formerContainers) delete annotations[name];
+  if (isEmptyMap(annotations)) delete metadata.annotations;
 }
 
 /** The old name of the field is kept in step with the new one, which wins. */

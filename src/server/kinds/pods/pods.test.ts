@@ -29,6 +29,22 @@ it('a pod with one container is stored with every default', async () => {
   expect(created.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
 });
 
+it('nobody finds the annotations that told what runs first', async () => {
+  const former = {
+    'pod.beta.kubernetes.io/init-containers': '[]',
+    'pod.alpha.kubernetes.io/init-container-statuses': '',
+  };
+  const metadata = { labels: { a: 'b' }, annotations: { ...former, kept: '' } };
+  const { created } = await apply(pods, { metadata, ...bare });
+  expect(created.metadata.annotations).toEqual({ kept: '' });
+  const only = await apply(pods, { metadata: { annotations: former }, ...bare });
+  expect(only.created.metadata).not.toHaveProperty('annotations');
+  const template = { metadata, ...bare };
+  const workload = await apply(find('deployments.apps'), { spec: { selector: { matchLabels: { a: 'b' } }, template } });
+  expect(workload.created).toMatchObject({ spec: { template: { metadata: { annotations: { kept: '' } } } } });
+  expect(JSON.stringify(workload.created)).not.toContain('init-container');
+});
+
 it('a pod that is to end before it is told to has a second, and is not warned of', async () => {
   const preStop = { sleep: { seconds: 5 } };
   const containers = [{ ...container, lifecycle: { preStop } }];

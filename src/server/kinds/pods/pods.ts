@@ -19,7 +19,7 @@ import {
 } from '../../strategy/validation/fields.ts';
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
 import { mirrorPod, validatePodAnnotations } from './pod-annotations.ts';
-import { setPodDefaults } from './pod-defaults.ts';
+import { dropFormerContainers, setPodDefaults } from './pod-defaults.ts';
 import { takeResources, validateResize } from './pod-resize.ts';
 import { addressWarnings, joinAddresses, keepObserved, roundObserved, validateStatusUpdate } from './pod-status.ts';
 import { specOf, validateAnnotations, validateEphemeralUpdate, validateSpecUpdate } from './pod-update.ts';
@@ -30,6 +30,7 @@ import { takeAppArmor, validateProfilePairs } from './security/profile-annotatio
 
 export const podStrategy: Strategy = {
   setDefaults: (pod) => {
+    dropFormerContainers(pod.metadata as JsonObject);
     setPodDefaults(ensureObject(pod as JsonObject, 'spec'));
     const status = objectAt(pod as JsonObject, 'status');
     joinAddresses(status);
