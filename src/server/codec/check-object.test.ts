@@ -61,6 +61,16 @@ describe('checkObject() of a built-in kind', () => {
       [1],
       'json: cannot unmarshal number into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.items of type v1.JSONSchemaProps',
     ],
+    [
+      'definitions',
+      [],
+      'json: cannot unmarshal array into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.definitions of type v1.JSONSchemaDefinitions',
+    ],
+    [
+      'dependencies',
+      'x',
+      'json: cannot unmarshal string into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.dependencies of type v1.JSONSchemaDependencies',
+    ],
   ])('refuses what is no schema in %s: %j', (field, value, want) => {
     const schema = { openAPIV3Schema: { [field]: value } };
     const crd = { spec: { versions: [{ schema }] } };

@@ -148,6 +148,9 @@ v2.ScalingPolicySelect: HPAScalingRules.selectPolicy
 
 /** Lists and maps with a name of their own. */
 const wholes = `
+map[v1.ResourceName]v1.NodeAllocatableResourceMapping: Device.nodeAllocatableResourceMappings
+v1.JSONSchemaDefinitions: JSONSchemaProps.definitions
+v1.JSONSchemaDependencies: JSONSchemaProps.dependencies
 v1.ResourceList: ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits
   VolumeResourceRequirements.requests PodSpec.overhead PersistentVolumeSpec.capacity
   PersistentVolumeClaimStatus.capacity PersistentVolumeClaimStatus.allocatedResources NodeStatus.capacity
