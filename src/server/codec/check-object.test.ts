@@ -77,15 +77,17 @@ describe('checkObject() of a built-in kind', () => {
     expect(() => check('CustomResourceDefinition', crd, 'apiextensions.k8s.io')).toThrow(want);
   });
 
-  it.each<[field: string, value: JsonValue]>([
-    ['additionalProperties', false],
-    ['additionalProperties', {}],
-    ['items', [{}, null]],
-    ['items', 5],
-  ])('takes %s as they may be: %j', (field, value) => {
-    const schema = { openAPIV3Schema: { [field]: value } };
-    const crd = { spec: { versions: [{ schema }] } };
-    expect(() => check('CustomResourceDefinition', crd, 'apiextensions.k8s.io')).not.toThrow();
+  it.each<[field: string, value: JsonValue, isKept: boolean]>([
+    ['additionalProperties', false, true],
+    ['additionalProperties', {}, true],
+    ['items', [{}, null], true],
+    ['items', 5, false],
+    ['items', 'x', false],
+  ])('takes %s as they may be: %j is kept: %s', (field, value, isKept) => {
+    const crd = (schema: JsonObject) => ({ spec: { versions: [{ schema: { openAPIV3Schema: schema } }] } });
+    const { object } = check('CustomResourceDefinition', crd({ [field]: value }), 'apiextensions.k8s.io');
+    expect(object).toMatchObject(crd(isKept ? { [field]: value } : {}));
+    expect(JSON.stringify(object).includes(field)).toBe(isKept);
   });
 
   it('reads a schema in a union as one: unknown fields go untold, a wrong type is one of the union', () => {

@@ -125,6 +125,7 @@ class Walk {
     this.#steps.pop();
     this.#fields.pop();
     if (through) for (const _ of through) this.#fields.pop();
+    if (kept === null && isSchemaUnion(field.schema)) return undefined;
     return dropsZero && isZero(kept, field.schema) ? undefined : kept;
   }
 
@@ -219,7 +220,8 @@ class Walk {
   #schemaUnion(value: JsonValue, schema: Schema, owner: string): JsonValue {
     if (isSchemaOrBoolean(schema) && typeof value !== 'boolean' && !isObject(value) && value !== null)
       throw new TypeMismatchError('boolean or JSON schema expected');
-    if (typeof value !== 'object' || value === null) return value;
+    // What is nothing of what it may be is nothing, and goes unnoticed.
+    if (typeof value !== 'object' || value === null) return isSchemaOrBoolean(schema) ? value : null;
     const isListOfSchemas = schema.name?.endsWith('Array') && !schema.name.endsWith('StringArray');
     const isOutermost = this.#union === undefined;
     this.#union ??= `${owner}.${this.#fields.join('.')}`;

@@ -229,8 +229,8 @@ function listReader(plan: Plan): Read {
 
 function anyReader({ schema }: Plan): Read {
   if (isSchemaUnion(schema)) {
-    const mayBeAny = !isSchemaOrBoolean(schema);
-    return (value) => (typeof value === 'boolean' || (mayBeAny && typeof value !== 'object') ? value : undefined);
+    const mayBeBoolean = isSchemaOrBoolean(schema);
+    return (value) => (mayBeBoolean && typeof value === 'boolean' ? value : undefined);
   }
   const isObjectOnly = schema.type === 'object' && !isRaw(schema);
   return (value) => {
