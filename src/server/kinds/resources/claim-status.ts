@@ -13,7 +13,7 @@ import {
 import { allOf, atMostBytes, oneOf, required } from '../../strategy/validation/checks.ts';
 import { conditions } from '../../strategy/validation/conditions.ts';
 import { always, type Check, immutable, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
-import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { isEmpty, objectAt, objectsAt, sameStruct, textAt } from '../../strategy/validation/fields.ts';
 import { interfaceAddress } from '../../strategy/validation/ip-address.ts';
 import { nodeSelector } from '../../strategy/validation/node-selector.ts';
 import { requestNames, requestRef, requestRefs } from './claim-spec.ts';
@@ -83,7 +83,7 @@ export function validateClaimStatus(claim: KubeObject, old: KubeObject): FieldEr
     ...validateConsumers(status, before, claim.metadata.deletionTimestamp !== undefined),
   ];
   if (allocation && had)
-    return sameValue(allocation, had) ? errors : [...errors, immutable('status.allocation', allocation)];
+    return sameStruct(allocation, had) ? errors : [...errors, immutable('status.allocation', allocation)];
   if (!allocation) return errors;
   const names = requestNames(objectAt(objectAt(claim as JsonObject, 'spec'), 'devices'));
   return [...errors, ...allocationOf(names)(allocation, 'status.allocation', status)];

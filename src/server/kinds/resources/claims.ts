@@ -35,7 +35,7 @@ export const resourceClaimStrategy: Strategy = {
   },
   validateUpdate: (claim, old) => {
     if (!sameStruct(claim.spec, old.spec)) return [immutable('spec', claim.spec)];
-    return sameValue(claim.status, old.status) ? [] : validateClaimStatus(claim, old);
+    return sameStruct(claim.status, old.status) ? [] : validateClaimStatus(claim, old);
   },
 };
 

@@ -91,7 +91,7 @@ function validateSlice(spec: JsonObject, before: JsonObject | undefined): FieldE
     const [name, had] = [objectAt(spec, 'pool')?.name, objectAt(before, 'pool')?.name];
     if (!sameValue(name, had)) errors.push(immutable('spec.pool.name', name ?? ''));
     for (const field of ['driver', 'nodeName'])
-      if (!sameValue(spec[field], before[field])) errors.push(immutable(`spec.${field}`, spec[field]));
+      if (!sameStruct(spec[field], before[field])) errors.push(immutable(`spec.${field}`, spec[field]));
   }
   appendAll(errors, validateNodes(spec));
   if (Array.isArray(spec.sharedCounters) && Array.isArray(spec.devices))
@@ -175,7 +175,7 @@ function validateDevice(
     };
     appendAll(errors, validateMap(capacity, `${path}.capacity`, checkDeviceKey, check));
   }
-  if (!old || !sameValue(old.taints, device.taints))
+  if (!old || !sameStruct(old.taints, device.taints))
     appendAll(errors, taints(device.taints ?? undefined, `${path}.taints`, device));
   appendAll(errors, consumptions(device.consumesCounters ?? undefined, `${path}.consumesCounters`, device));
   appendAll(errors, validateDeviceNodes(device, path, isPerDevice));

@@ -83,7 +83,7 @@ export const csiDriverStrategy: Strategy = {
   },
   prepareUpdate: (driver, old) => {
     delete objectAt(driver as JsonObject, 'spec')?.preventPodSchedulingIfMissing;
-    if (!sameValue(driver.spec, old.spec)) driver.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (!sameStruct(driver.spec, old.spec)) driver.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   validate: checksFrom([
     ['spec.fsGroupPolicy', oneOf('File', 'None', 'ReadWriteOnceWithFSType')],
@@ -172,7 +172,7 @@ export const csiNodeStrategy: Strategy = {
     const had = new Map(driversOf(old).map((driver) => [textAt(driver, 'name'), driver]));
     return faultsOf(driversOf(node), (driver) => {
       const before = had.get(textAt(driver, 'name'));
-      const isSame = !before || sameValue({ ...driver, allocatable: null }, { ...before, allocatable: null });
+      const isSame = !before || sameStruct({ ...driver, allocatable: null }, { ...before, allocatable: null });
       return isSame ? [] : [immutable('spec.drivers', { ...driver, allocatable: null })];
     });
   },

@@ -20,7 +20,7 @@ import {
   listOf,
   struct,
 } from '../../strategy/validation/field-table.ts';
-import { objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { objectsAt, sameStruct, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { labelWarning } from '../../strategy/validation/node-selector.ts';
 
 const MAX_PARAMETERS = 512;
@@ -117,7 +117,7 @@ export const storageClassStrategy: Strategy = {
   ]),
   validateUpdate: (object, old) =>
     fixedFields
-      .filter((field) => !sameValue(object[field], old[field]))
+      .filter((field) => !sameStruct(object[field], old[field]))
       .map((field) => immutable(field, object[field] ?? (field === 'provisioner' ? '' : null))),
   warnings: (object) =>
     faultsOf(objectsAt(object as JsonObject, 'allowedTopologies'), (term, index) =>
@@ -139,6 +139,6 @@ export const volumeAttributesClassStrategy: Strategy = {
   ]),
   validateUpdate: (object, old) =>
     ['driverName', 'parameters']
-      .filter((field) => !sameValue(object[field], old[field]))
+      .filter((field) => !sameStruct(object[field], old[field]))
       .map((field) => forbiddenValue(field, `updates to ${field} are forbidden.`)),
 };

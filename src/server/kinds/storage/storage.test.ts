@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { updateFaultsOf } from '../kind-tables.testing.ts';
 import { apply, find, refusals, warningsOf } from '../strategy-run.testing.ts';
 
 const volumes = find('persistentvolumes');
@@ -330,4 +331,22 @@ it('the names in an attachment are looked at when it is made, and no more', asyn
     'spec.attacher',
     'spec.source.persistentVolumeName',
   ]);
+});
+
+it.each([
+  [
+    'storageclasses.storage.k8s.io',
+    { provisioner: 'p' },
+    'parameters: Invalid value: {"a":"b","c":""}: field is immutable',
+  ],
+  [
+    'volumeattributesclasses.storage.k8s.io',
+    { driverName: 'd' },
+    'parameters: Forbidden: updates to parameters are forbidden.',
+  ],
+])('a parameter without a value is another one for %s', async (kind, more, want) => {
+  const parameters = { a: 'b' };
+  const good = { metadata: { name: 'c' }, ...more, parameters };
+  expect(await updateFaultsOf(kind, good, ['parameters', { ...parameters }])).toEqual([]);
+  expect(await updateFaultsOf(kind, good, ['parameters', { ...parameters, c: '' }])).toEqual([want]);
 });
