@@ -99,6 +99,11 @@ it.each<[claim: string, field: JsonObject, want: string[]]>([
     ['s.properties[f].not.id: Forbidden: id is not supported'],
   ],
   [
+    'items of which nothing is said',
+    { type: 'array', items: { type: 'string' }, additionalItems: {} },
+    ['s.properties[f].additionalItems: Forbidden: additionalItems is not supported'],
+  ],
+  [
     'an embedded object with defaults in its metadata',
     {
       type: 'object',

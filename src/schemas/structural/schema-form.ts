@@ -23,9 +23,9 @@ import type { Validation } from './validation.ts';
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'set', 'map'];
 const MAP_TYPES = ['atomic', 'granular'];
-/** Refused as soon as they hold anything; `dependencies` and `$ref` even if they do not. */
-const NOT_SUPPORTED = ['id', 'additionalItems', 'patternProperties', 'definitions'];
-const NEVER_SUPPORTED = ['dependencies', '$ref'];
+/** Refused as soon as they hold anything; those of NEVER_SUPPORTED even if they do not. */
+const NOT_SUPPORTED = ['id', 'patternProperties', 'definitions'];
+const NEVER_SUPPORTED = ['additionalItems', 'dependencies', '$ref'];
 /** Deeper than anybody means; keeps every walk within the stack. */
 export const LIMIT_DEPTH = 200;
 
