@@ -25,9 +25,9 @@ it.each<[claim: string, field: JsonObject, want: string[]]>([
     'a list type within a combination',
     { type: 'string', not: { 'x-kubernetes-list-type': 'bogus' } },
     [
+      's.properties[f].not.x-kubernetes-list-type: Forbidden: must be undefined to be structural',
       's.properties[f].not.type: Required value: must be array if x-kubernetes-list-type is specified',
       's.properties[f].not.x-kubernetes-list-type: Unsupported value: "bogus": supported values: "atomic", "set", "map"',
-      's.properties[f].not.x-kubernetes-list-type: Forbidden: must be undefined to be structural',
     ],
   ],
   [
@@ -136,6 +136,16 @@ it.each(['kind', 'apiVersion'])('the %s of the root has no default', async (name
   const field = { type: 'string', default: 'x' };
   expect(await faultsOf({ type: 'object', properties: { [name]: field } })).toEqual([
     `s.properties[${name}].default: Forbidden: must not be set in top-level ${name}`,
+  ]);
+});
+
+it('what is not structural is told in the order of the texts', async () => {
+  const properties = { zone: {}, metadata: {}, area: {} };
+  expect(await faultsOf({ type: 'object', properties })).toEqual([
+    's.properties[area].type: Required value: must not be empty for specified object fields',
+    's.properties[metadata].type: Invalid value: "": must be object',
+    's.properties[metadata].type: Required value: must not be empty for specified object fields',
+    's.properties[zone].type: Required value: must not be empty for specified object fields',
   ]);
 });
 

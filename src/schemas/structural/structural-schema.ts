@@ -3,7 +3,15 @@
  * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Every violation is told,
  * with the path of the schema it is in. It yields between two schemas: whoever runs it may let others have their turn there.
  */
-import { forbiddenValue, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../api/index.ts';
+import {
+  type FieldError,
+  fieldErrorText,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  type JsonValue,
+  requiredValue,
+} from '../../api/index.ts';
 import { ownValue } from '../../api/json-objects.ts';
 import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';
@@ -43,18 +51,37 @@ export function* checkStructural(
   faultsBefore: number = validation.length,
 ): Generator<void, Structural | undefined, undefined> {
   const before = validation.length;
-  yield* checkSchemaForm(schema, path, validation);
+  if (schema.nullable === true)
+    validation.push(forbiddenValue(`${path}.nullable`, 'nullable cannot be true at the root'));
   const unsupported = unsupportedIn(schema);
-  if (unsupported !== undefined) {
-    if (validation.length === faultsBefore) validation.push(invalidValue(path, '', unsupported));
+  const tree = unsupported === undefined ? yield* readTree(schema, path, validation) : undefined;
+  yield* checkSchemaForm(schema, path, validation);
+  if (unsupported !== undefined && validation.length === faultsBefore)
+    validation.push(invalidValue(path, '', unsupported));
+  return validation.length > before ? undefined : tree;
+}
+
+function* readTree(
+  schema: JsonObject,
+  path: string,
+  validation: Validation,
+): Generator<void, Structural | undefined, undefined> {
+  const before = validation.length;
+  yield* new StructuralWalk(validation).run(schema, path);
+  if (validation.length > before) {
+    sortByText(validation.faults, before);
     return undefined;
   }
-  const beforeWalk = validation.length;
-  yield* new StructuralWalk(validation).run(schema, path);
-  if (validation.length > beforeWalk) return undefined;
   const root = readStructural(schema);
   yield* checkDefaults(root, path, validation);
-  return beforeWalk > before ? undefined : root;
+  return root;
+}
+
+/** What is not structural is told in the order of its texts, whatever order the properties are in. */
+function sortByText(faults: FieldError[], from: number): void {
+  const byText = faults.splice(from).map((fault) => [fieldErrorText(fault), fault] as const);
+  byText.sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  for (const [, fault] of byText) faults.push(fault);
 }
 
 /** The schema is known to be structural. */
@@ -151,7 +178,6 @@ class StructuralWalk {
     const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
     const keepsUnknown = schema['x-kubernetes-preserve-unknown-fields'] === true;
     const hasAdditional = schema.additionalProperties !== undefined && schema.additionalProperties !== null;
-    if (place === 'root' && schema.nullable === true) forbid('nullable', 'nullable cannot be true at the root');
     if (place === 'root' && hasAdditional) forbid('additionalProperties', 'must not be used at the root');
     if (isEmbedded && hasAdditional)
       forbid('additionalProperties', 'must not be used if x-kubernetes-embedded-resource is set');

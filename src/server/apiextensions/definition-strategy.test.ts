@@ -98,8 +98,8 @@ it.each<[claim: string, change: Parameters<typeof crd>[0], want: (string | RegEx
       }),
     [
       /^spec.validation.openAPIV3Schema.type: Invalid value: "array": only "object" is allowed as the type at the root/,
-      'spec.validation.openAPIV3Schema.type: Invalid value: "array": must be object at the root',
       'spec.validation.openAPIV3Schema.nullable: Forbidden: nullable cannot be true at the root',
+      'spec.validation.openAPIV3Schema.type: Invalid value: "array": must be object at the root',
     ],
   ],
   [
