@@ -18,7 +18,7 @@ export function ordinalOf({ metadata }: StatefulSet, pod: corev1.Pod): number {
   return /^(0|[1-9][0-9]*)$/.test(rest) ? Number(rest) : -1;
 }
 
-export function isInRange({ spec }: StatefulSet, ordinal: number): boolean {
+function isInRange({ spec }: StatefulSet, ordinal: number): boolean {
   const start = spec.ordinals?.start ?? 0;
   return ordinal >= start && ordinal < start + (spec.replicas ?? 1);
 }
