@@ -22,6 +22,7 @@ const SERVICE = 'kubernetes.io/service-name';
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
+const ZONE = 'topology.kubernetes.io/zone';
 const MOST = 100;
 
 type Slice = Pick<discoveryv1.EndpointSlice, 'endpoints' | 'ports'>;
@@ -36,6 +37,7 @@ export const endpointSliceController: ControllerDefinition<corev1.Service> = def
     },
   ],
   watches: [{ resource: corev1.pods, map: servicesOf }],
+  reads: [corev1.nodes],
   async reconcile(service, context) {
     const selector = service?.spec?.selector ?? {};
     if (!service || isBeingDeleted(service) || Object.keys(selector).length === 0) return;
@@ -45,12 +47,17 @@ export const endpointSliceController: ControllerDefinition<corev1.Service> = def
       .by('byController', service.metadata.uid)
       .filter(({ metadata }) => metadata.labels?.[MANAGED_BY] === CONTROLLER && !isBeingDeleted({ metadata }));
     const pods = context.cache.of(corev1.pods).list({ namespace: context.namespace, labelSelector: selector });
-    await writeSlices(service, known, slicesOf(service, pods), context);
+    const zoneOf = (node = '') => context.cache.of(corev1.nodes).get(node)?.metadata.labels?.[ZONE];
+    await writeSlices(service, known, slicesOf(service, pods, zoneOf), context);
   },
 });
 
 /** What there should be: by ports, in pieces, in the order of the Pods' names. None match: one slice without anything. */
-function slicesOf(service: corev1.Service, pods: readonly corev1.Pod[]): Slice[] {
+function slicesOf(
+  service: corev1.Service,
+  pods: readonly corev1.Pod[],
+  zoneOf: (node: string | undefined) => string | undefined,
+): Slice[] {
   const { publishNotReadyAddresses = false } = service.spec ?? {};
   const byPorts = new Map<string, { ports: discoveryv1.EndpointPort[]; endpoints: discoveryv1.Endpoint[] }>();
   const there = pods.filter((pod) => pod.status?.podIP && !isFinished(pod));
@@ -62,10 +69,12 @@ function slicesOf(service: corev1.Service, pods: readonly corev1.Pod[]): Slice[]
     const isServing = isReady(pod);
     const isTerminating = isBeingDeleted(pod);
     const ready = publishNotReadyAddresses || (isServing && !isTerminating);
+    const zone = zoneOf(pod.spec.nodeName);
     group.endpoints.push({
       addresses: [pod.status!.podIP!],
       conditions: { ready, serving: isServing, terminating: isTerminating },
       ...(pod.spec.nodeName && { nodeName: pod.spec.nodeName }),
+      ...(zone && { zone }),
       ...(pod.spec.hostname && pod.spec.subdomain === service.metadata.name && { hostname: pod.spec.hostname }),
       targetRef: { kind: 'Pod', namespace: pod.metadata.namespace!, name: pod.metadata.name, uid: pod.metadata.uid },
     });

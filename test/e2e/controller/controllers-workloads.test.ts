@@ -250,6 +250,8 @@ describe('behind a service', () => {
     await client.resource(corev1.services, n).create({ metadata: { name: 'x' }, spec: { selector: labels, ports } });
     const slices = async () => (await client.resource(discoveryv1.endpointSlices, n).list()).items;
     await until(async () => (await slices()).length === 1);
+    const inZone = { metadata: { labels: { 'topology.kubernetes.io/zone': 'a' } } } as object;
+    await client.resource(corev1.nodes).patch('node-1', mergePatch<corev1.Node>(inZone));
     await client.resource(appsv1.deployments, n).create({
       metadata: { name: 'x' },
       spec: { replicas: 3, selector: { matchLabels: labels }, template: template() },
@@ -265,6 +267,8 @@ describe('behind a service', () => {
     });
     const addresses = (await podsIn(n)).map(({ status }) => status?.podIP).sort();
     expect((await readyOnes()).flatMap((one) => one.addresses).sort()).toEqual(addresses);
+    const zones = new Set((await readyOnes()).map(({ nodeName, zone }) => `${nodeName} ${zone}`));
+    expect(zones).toEqual(new Set(['node-1 a', 'node-2 undefined']));
     await client.resource(appsv1.deployments, n).scale.patch('x', mergePatch({ spec: { replicas: 0 } }));
     await until(async () => (await readyOnes()).length === 0);
     await client.resource(corev1.services, n).delete('x');
