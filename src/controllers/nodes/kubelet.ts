@@ -7,8 +7,8 @@
  * after it has started; with the command `false`, or a script for a shell that ends with `exit N`, it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isPretendNode, PRETEND_LABEL, rfc3339, wallNow } from '../../api/index.ts';
-import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
+import { rfc3339, wallNow } from '../../api/index.ts';
+import { corev1, isApiError, mergePatch } from '../../client/index.ts';
 import {
   type Cached,
   type ControllerDefinition,
@@ -19,6 +19,7 @@ import {
   whereObject,
 } from '../../controller/index.ts';
 import { isFinished } from '../pods/pod-state.ts';
+import { addressOfNode } from './pretend-nodes.ts';
 
 export type KubeletOptions = {
   readonly nodeNames: readonly string[];
@@ -31,7 +32,6 @@ export type KubeletOptions = {
 /** What a container runtime would know of a pod. */
 type Sandbox = { readonly uid: string; readonly ip: string; readonly since: number; stopsAt?: number };
 
-const NOT_READY = 'node.kubernetes.io/not-ready';
 /** Of one node, in two bytes of an address. */
 const HOSTS = 255 * 254;
 
@@ -96,7 +96,9 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
       const endsIn = pod.spec.restartPolicy === 'Always' ? 0 : sandbox.since + 2 * startMs - wallNow();
       const isDone = pod.spec.restartPolicy !== 'Always' && endsIn <= 0;
       const waitMs = startsIn > 0 ? startsIn : endsIn;
-      const status = isDone ? endOf(pod, sandbox) : statusOf(pod, sandbox, startsIn <= 0);
+      const hostIP = addressOfNode(nodeNames.indexOf(pod.spec.nodeName!));
+      const told = isDone ? endOf(pod, sandbox) : statusOf(pod, sandbox, startsIn <= 0);
+      const status = { ...told, hostIP, hostIPs: [{ ip: hostIP }] };
       if (!isDeepStrictEqual(status, pick(pod.status, status)))
         await client
           .resource(corev1.pods)
@@ -105,45 +107,6 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
       return waitMs > 0 ? requeueAfter(waitMs) : undefined;
     },
   });
-}
-
-export function pretendNodeNames(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `node-${index + 1}`);
-}
-
-/** Makes the nodes, or takes over those of an earlier run. Refuses a cluster that has nodes of its own. */
-export async function registerNodes(client: KubeClient, names: readonly string[], signal: AbortSignal): Promise<void> {
-  const known = (await client.resource(corev1.nodes).list({ signal })).items;
-  const real = known.find((node) => !isPretendNode(node));
-  if (real)
-    throw new Error(`Cannot pretend to be a cluster: node "${real.metadata.name}" is real, and so are its controllers`);
-  for (const name of names) {
-    const labels = { [PRETEND_LABEL]: 'true', 'kubernetes.io/hostname': name };
-    if (!known.some(({ metadata }) => metadata.name === name))
-      await client.resource(corev1.nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
-    const node = await client
-      .resource(corev1.nodes)
-      .status.patch(name, mergePatch<corev1.Node>({ status: nodeStatus() }), { signal });
-    // A new node is kept free until it is ready; whoever looks after real ones would say so now.
-    const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== NOT_READY);
-    const spec = { taints: taints.length > 0 ? taints : null };
-    if (taints.length !== (node.spec?.taints ?? []).length)
-      await client.resource(corev1.nodes).patch(name, mergePatch<corev1.Node>({ spec }), { signal });
-  }
-}
-
-function nodeStatus(): NonNullable<corev1.Node['status']> {
-  const ready = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'KubeletReady',
-    message: 'this node is only pretended',
-  } as const;
-  return {
-    conditions: [{ ...ready, lastHeartbeatTime: rfc3339(wallNow()), lastTransitionTime: rfc3339(wallNow()) }],
-    capacity: { cpu: '64', memory: '256Gi', pods: '1000' },
-    allocatable: { cpu: '64', memory: '256Gi', pods: '1000' },
-  };
 }
 
 function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): corev1.PodStatus {

@@ -170,6 +170,26 @@ describe.skipIf(!newest)('kubectl', () => {
     await until(async () => (await namesOf(n, 'pods')).length === 2); // one too many: the youngest goes
   });
 
+  it('get nodes: they look like nodes, and Pods that select by system and architecture find them', async () => {
+    const row = (await kubectl.run('get', 'nodes', '-o', 'wide'))
+      .split('\n')
+      .find((line) => line.startsWith('node-2'))!;
+    expect(row.split(/\s+/)).toEqual(expect.arrayContaining(['Ready', 'v1.36.4', '10.63.0.2', 'pretended://0']));
+    const n = await newNamespace();
+    const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+    const nodeSelector = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': arch };
+    await kubectl.run(
+      'run',
+      'app',
+      '-n',
+      n,
+      `--image=${IMAGE}`,
+      `--overrides=${JSON.stringify({ spec: { nodeSelector } })}`,
+    );
+    await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/app', '--timeout=20s');
+    expect(await get(n, 'pod app', '{.status.hostIP} {.status.hostIPs[0].ip}')).toMatch(/^(10\.63\.0\.[123]) \1$/);
+  });
+
   it('cordon: nothing new goes there; a pod that fits nowhere waits, and says why', async () => {
     await kubectl.run('cordon', 'node-1');
     const n = await createWeb(4);
