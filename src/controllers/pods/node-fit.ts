@@ -5,10 +5,22 @@
 import type { corev1 } from '../../client/index.ts';
 
 type Requirement = corev1.NodeSelectorRequirement;
+type Taint = { readonly key: string; readonly value?: string; readonly effect: string };
 
-export function fitsNode({ spec }: { readonly spec: corev1.PodSpec }, node: corev1.Node): boolean {
+const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+export function fitsNode(pod: { readonly spec: corev1.PodSpec }, node: corev1.Node): boolean {
+  return misfitOf(pod, node) === undefined;
+}
+
+/** What is against it, in the words of kube-scheduler; undefined if nothing is. */
+export function misfitOf({ spec }: { readonly spec: corev1.PodSpec }, node: corev1.Node): string | undefined {
   const labels = node.metadata.labels ?? {};
   const { unschedulable = false, taints = [] } = node.spec ?? {};
+  const isTolerated = (taint: Taint) => (spec.tolerations ?? []).some((one) => tolerates(one, taint));
+  if (unschedulable && !isTolerated(CORDONED)) return 'node(s) were unschedulable';
+  const taint = taints.find((one) => one.effect !== 'PreferNoSchedule' && !isTolerated(one));
+  if (taint) return `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   const isWanted = Object.entries(spec.nodeSelector ?? {}).every(([label, value]) => labels[label] === value);
   const isNear =
@@ -19,20 +31,10 @@ export function fitsNode({ spec }: { readonly spec: corev1.PodSpec }, node: core
         matchExpressions.every((one) => matches(one, labels[one.key])) &&
         matchFields.every((one) => matches(one, one.key === 'metadata.name' ? node.metadata.name : undefined)),
     );
-  const all = [
-    ...taints,
-    ...(unschedulable ? [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] : []),
-  ];
-  const isTolerated = all.every(
-    (taint) => taint.effect === 'PreferNoSchedule' || (spec.tolerations ?? []).some((one) => tolerates(one, taint)),
-  );
-  return isWanted && isNear && isTolerated;
+  return isWanted && isNear ? undefined : "node(s) didn't match Pod's node affinity/selector";
 }
 
-function tolerates(
-  { key = '', operator = 'Equal', value = '', effect }: corev1.Toleration,
-  taint: { readonly key: string; readonly value?: string; readonly effect: string },
-): boolean {
+function tolerates({ key = '', operator = 'Equal', value = '', effect }: corev1.Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
   if (key === '') return operator === 'Exists';
   return key === taint.key && (operator === 'Exists' || value === (taint.value ?? ''));

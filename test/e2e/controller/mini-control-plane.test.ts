@@ -203,9 +203,30 @@ describe.skipIf(!newest)('kubectl', () => {
       `--image=${IMAGE}`,
       '--overrides={"spec":{"nodeSelector":{"disk":"ssd"}}}',
     );
-    await until(async () => (await kubectl.run('describe', 'pod', 'picky', '-n', n)).includes('FailedScheduling'));
+    const why =
+      "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. " +
+      'preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.';
+    await until(async () => (await kubectl.run('describe', 'pod', 'picky', '-n', n)).includes(why));
+    const condition = '{.status.conditions[?(@.type=="PodScheduled")]';
+    await until(async () => (await get(n, 'pod picky', `${condition}.reason}`)) === 'Unschedulable');
+    expect(await get(n, 'pod picky', `${condition}.message}`)).toBe(why);
     await kubectl.run('label', 'node', 'node-2', 'disk=ssd');
     await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/picky', '--timeout=20s');
+  });
+
+  it('a pod of another scheduler, or with gates, is left alone', async () => {
+    const n = await newNamespace();
+    const run = (name: string, spec: object) =>
+      kubectl.run('run', name, '-n', n, `--image=${IMAGE}`, `--overrides=${JSON.stringify({ spec })}`);
+    await run('theirs', { schedulerName: 'mine' });
+    await run('gated', { schedulingGates: [{ name: 'example.com/wait' }] });
+    await run('ours', {});
+    await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/ours', '--timeout=20s');
+    expect(await get(n, 'pod theirs', '{.spec.nodeName}')).toBe('');
+    expect(await get(n, 'pod gated', '{.spec.nodeName}')).toBe('');
+    const open = JSON.stringify({ spec: { schedulingGates: null } });
+    await kubectl.run('patch', 'pod', 'gated', '-n', n, '--type=merge', '-p', open);
+    await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/gated', '--timeout=20s');
   });
 
   it('delete namespace: returns when it is gone, with everything in it', async () => {
