@@ -16,3 +16,9 @@ export function writeStatus<T extends AnyObject>(
   const next = { ...object, status: Object.fromEntries(fields) } as unknown as Draft<T>;
   return resource.status.update(object.metadata.name, next as never) as Promise<T>;
 }
+
+/** For what may fail though the status is to be told all the same. */
+export async function settle<T>(doing: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [outcome] = await Promise.allSettled([doing]);
+  return outcome;
+}

@@ -19,7 +19,7 @@ import { podIndexers } from '../pods/indexes.ts';
 import { fitsNode } from '../pods/node-fit.ts';
 import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
-import { writeStatus } from '../write-status.ts';
+import { settle, writeStatus } from '../write-status.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
 import { boundOf } from './rollout.ts';
 
@@ -60,11 +60,13 @@ export const daemonSetController: ControllerDefinition<DaemonSet> = defineContro
     for (const pod of pods) byNode.set(nodeOf(pod), [...(byNode.get(nodeOf(pod)) ?? []), pod]);
     const nodes = context.cache.of(corev1.nodes).list();
     const wanted = nodes.filter((node) => fitsNode(anywhere(set), node));
-    if (!isBeingDeleted(set)) {
+    const manage = async () => {
       await fillNodes(set, wanted, byNode, update, context);
       if (set.spec.updateStrategy?.type !== 'OnDelete') await replaceOld(set, wanted, byNode, update, context);
-    }
+    };
+    const managed = isBeingDeleted(set) ? undefined : await settle(manage());
     await updateStatus(set, wanted, byNode, update, context);
+    if (managed?.status === 'rejected') throw managed.reason;
     const inUse = pods.map((pod) => `${set.metadata.name}-${pod.metadata.labels?.[REVISION_LABEL]}`);
     await forgetRevisions(set, new Set([update, ...inUse]), context);
     const nextMs = msUntilNextAvailable(pods, set.spec.minReadySeconds ?? 0, wallNow());

@@ -22,7 +22,7 @@ import {
 import { podIndexers } from '../pods/indexes.ts';
 import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
 import { isActive, isFinished, isLeaving, isReady } from '../pods/pod-state.ts';
-import { writeStatus } from '../write-status.ts';
+import { settle, writeStatus } from '../write-status.ts';
 import { freeIndexes, indexesText } from './job-indexes.ts';
 import { failureAnnotations, failuresOf } from './job-policies.ts';
 import { type Count, countEnds, deadlineMs, FIRST, judge, TRACKING, total, type Verdict } from './job-state.ts';
@@ -60,9 +60,11 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
     if (verdict) counted = countEnds(job, pods, true);
     const { status, uncounted } = counted;
     if (!verdict && !suspend) {
-      const waitMs = Math.min(await startMore(job, counted, pods, active, context), deadlineMs(job) - wallNow());
+      const started = await settle(startMore(job, counted, pods, active, context));
       await updateStatus(job, { ...status, active: active.length }, pods, undefined, context);
       await release(uncounted, context);
+      if (started.status === 'rejected') throw started.reason;
+      const waitMs = Math.min(started.value, deadlineMs(job) - wallNow());
       return Number.isFinite(waitMs) ? requeueAfter(Math.max(0, waitMs)) : undefined;
     }
     // First why, then what follows: of pods that are deleted already another verdict could come.

@@ -20,7 +20,7 @@ import { claimPods } from '../pods/claim-pods.ts';
 import { podIndexers } from '../pods/indexes.ts';
 import { MOST_AT_ONCE } from '../pods/own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
-import { writeStatus } from '../write-status.ts';
+import { settle, writeStatus } from '../write-status.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
 import { createMember, deleteMember, giveClaims, ordinalOf } from './stateful-members.ts';
 
@@ -53,8 +53,9 @@ export const statefulSetController: ControllerDefinition<StatefulSet> = defineCo
     const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
     const update = await currentRevision(set, context);
     const current = set.status?.currentRevision ?? update;
-    if (!isBeingDeleted(set)) await moveOn(set, byOrdinal, { current, update }, context);
+    const moved = isBeingDeleted(set) ? undefined : await settle(moveOn(set, byOrdinal, { current, update }, context));
     await updateStatus(set, pods, { current, update }, context);
+    if (moved?.status === 'rejected') throw moved.reason;
     await forgetRevisions(set, new Set([current, update]), context);
     const nextMs = msUntilNextAvailable(pods, set.spec.minReadySeconds ?? 0, wallNow());
     return nextMs === undefined ? undefined : requeueAfter(nextMs);

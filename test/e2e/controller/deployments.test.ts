@@ -1,6 +1,6 @@
 /** What Deployments and ReplicaSets say of themselves, and do where something stands in their way, on two pretended nodes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appsv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
+import { appsv1, batchv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf, until } from '../../support/client/client-under-test.ts';
 
@@ -181,6 +181,27 @@ describe('a deployment', () => {
     expect((await deploymentsIn(n).get('web')).status?.collisionCount).toBe(1);
     expect(await setsIn(n)).toHaveLength(2);
   });
+});
+
+it('jobs, stateful and daemon sets tell of themselves though no pod can be made', async () => {
+  const n = await newNamespace();
+  const quotas = client.resource(corev1.resourceQuotas, n);
+  await quotas.create({ metadata: { name: 'q' }, spec: { hard: { pods: '0' } } });
+  await quotas.status.patch('q', mergePatch({ status: { hard: { pods: '0' }, used: { pods: '0' } } }));
+  const { template } = deployment().spec;
+  const selector = { matchLabels: labels };
+  const metadata = { name: 'x' };
+  const jobs = client.resource(batchv1.jobs, n);
+  const once = { ...template.spec, restartPolicy: 'Never' as const };
+  await jobs.create({ metadata, spec: { template: { spec: once } } });
+  await client.resource(appsv1.statefulSets, n).create({ metadata, spec: { selector, template } });
+  await client.resource(appsv1.daemonSets, n).create({ metadata, spec: { selector, template } });
+  await until(async () => (await jobs.get('x')).status?.startTime !== undefined);
+  const [stateful, daemons] = [client.resource(appsv1.statefulSets, n), client.resource(appsv1.daemonSets, n)];
+  await until(async () => (await stateful.get('x')).status?.observedGeneration === 1);
+  await until(async () => (await daemons.get('x')).status?.observedGeneration === 1);
+  await until(async () => new Set(await told(n, 'FailedCreate')).size > 2);
+  expect(await podsIn(n)).toEqual([]);
 });
 
 it('a replica set lets go of a pod that it does not select any more, and makes another', async () => {
