@@ -118,7 +118,7 @@ function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): 
     imageID: isRunning ? `pretended://${image}` : '',
     ready: isRunning,
     started: isRunning,
-    restartCount: 0,
+    restartCount: restartsOf(pod, name), // whoever says otherwise is believed
     state: isRunning
       ? { running: { startedAt: rfc3339(since) } }
       : { waiting: { reason: isPullable(image) ? 'ContainerCreating' : 'ImagePullBackOff' } },
@@ -142,7 +142,38 @@ function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): 
     ...(isRunning && { podIP: ip, podIPs: [{ ip }] }),
     startTime: rfc3339(since),
     containerStatuses,
+    ...initStatusesOf(pod, since, isRunning ? 'running' : 'waiting'),
   };
+}
+
+function restartsOf({ status }: corev1.Pod, container: string): number {
+  return status?.containerStatuses?.find(({ name }) => name === container)?.restartCount ?? 0;
+}
+
+/** What goes before the others is done when these run, and what runs beside them runs. */
+function initStatusesOf(
+  { spec }: corev1.Pod,
+  since: number,
+  phase: 'waiting' | 'running' | 'ended',
+): Pick<corev1.PodStatus, 'initContainerStatuses'> {
+  if (!spec.initContainers?.length) return {};
+  const at = rfc3339(since);
+  const done = { terminated: { exitCode: 0, reason: 'Completed', startedAt: at, finishedAt: at } };
+  const initContainerStatuses = spec.initContainers.map(({ name, image = '', restartPolicy }) => {
+    const isRunning = restartPolicy === 'Always' && phase === 'running';
+    const state = isRunning ? { running: { startedAt: at } } : done;
+    return {
+      ...{ name, image, imageID: phase === 'waiting' ? '' : `pretended://${image}` },
+      ...{
+        ready: isRunning || (phase !== 'waiting' && restartPolicy !== 'Always'),
+        started: isRunning,
+        restartCount: 0,
+      },
+      state: phase === 'waiting' ? { waiting: { reason: 'PodInitializing' } } : state,
+      lastState: {},
+    };
+  });
+  return { initContainerStatuses };
 }
 
 /** All containers have come to their end. One whose image cannot be had never began. */
@@ -173,7 +204,8 @@ function endOf(pod: corev1.Pod, sandbox: Sandbox): corev1.PodStatus {
       }),
     running.conditions ?? [],
   );
-  return { ...running, phase: hasFailed ? 'Failed' : 'Succeeded', conditions, containerStatuses };
+  const ended = initStatusesOf(pod, sandbox.since, 'ended');
+  return { ...running, phase: hasFailed ? 'Failed' : 'Succeeded', conditions, containerStatuses, ...ended };
 }
 
 /** What it would end with: of a script, what its last line says. */

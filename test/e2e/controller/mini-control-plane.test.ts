@@ -214,6 +214,20 @@ describe.skipIf(!newest)('kubectl', () => {
     await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/picky', '--timeout=20s');
   });
 
+  it('what goes before a container is done, and what runs beside it counts as ready', async () => {
+    const n = await newNamespace();
+    const initContainers = [
+      { name: 'first', image: IMAGE },
+      { name: 'beside', image: IMAGE, restartPolicy: 'Always' },
+    ];
+    const overrides = JSON.stringify({ spec: { initContainers, containers: [{ name: 'app', image: IMAGE }] } });
+    await kubectl.run('run', 'app', '-n', n, `--image=${IMAGE}`, `--overrides=${overrides}`);
+    await kubectl.run('wait', '-n', n, '--for=condition=Ready', 'pod/app', '--timeout=20s');
+    expect(await kubectl.run('get', 'pods', '-n', n)).toMatch(/^app +2\/2 +Running /m);
+    const reason = '{.status.initContainerStatuses[0].state.terminated.reason}';
+    expect(await get(n, 'pod app', reason)).toBe('Completed');
+  });
+
   it('a pod of another scheduler, or with gates, is left alone', async () => {
     const n = await newNamespace();
     const run = (name: string, spec: object) =>
