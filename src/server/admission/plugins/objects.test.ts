@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../api/index.ts';
 import { type Authorizer, alwaysAllow } from '../../auth/authorizer.ts';
 import { organizationsOf } from '../../kinds/certificates/signing-request.ts';
 import { admitted } from '../admission.testing.ts';
@@ -87,6 +88,24 @@ it('AlwaysPullImages, AlwaysDeny and AlwaysAdmit do what they are called', async
   expect(object.spec).toEqual({ containers: [{ name: 'c', imagePullPolicy: 'Always' }] });
   await admitted(alwaysAdmit, write);
   await expect(admitted(alwaysDeny, write)).rejects.toThrow('admission control is denying all modifications');
+});
+
+it('AlwaysPullImages leaves alone what pulls nothing else, and not what brings an image', async () => {
+  const podWith = (...images: string[]) => ({
+    spec: { containers: images.map((image) => ({ name: image, image, imagePullPolicy: 'IfNotPresent' })) },
+  });
+  const update = async (...images: string[]) => {
+    const write = {
+      resource: 'pods',
+      operation: 'UPDATE' as const,
+      old: podWith('a', 'b'),
+      object: podWith(...images),
+    };
+    const { containers } = (await admitted(alwaysPullImages, write)).object.spec as { containers: JsonObject[] };
+    return containers.map(({ imagePullPolicy }) => imagePullPolicy);
+  };
+  expect(await update('b', 'a')).toEqual(['IfNotPresent', 'IfNotPresent']);
+  expect(await update('a', 'c')).toEqual(['Always', 'Always']);
 });
 
 it('TaintNodesByCondition: a new node is tainted once', async () => {
