@@ -37,6 +37,8 @@ export class WriteContext implements StrategyContext {
   readonly allowsPrivileged: boolean;
   readonly user?: UserInfo;
   #guard: WriteGuard | undefined;
+  /** What it is about. */
+  #held: ResourceStorage | undefined;
   readonly #asking: Asking;
   readonly #around: Surroundings;
 
@@ -80,12 +82,19 @@ export class WriteContext implements StrategyContext {
   }
 
   get listHeld(): StrategyContext['listHeld'] {
-    return async (group, plural) => {
-      const storage = this.#around.storages.storageOf(group, plural);
-      const { objects, revision } = await this.#listAt(storage, '', '');
-      this.#guard = { unchanged: storage.objects.keys, since: revision };
-      return objects.map((cached) => this.#known(storage, cached));
-    };
+    return (group, plural) => this.#hold(this.#around.storages.storageOf(group, plural));
+  }
+
+  /** What is held as it is now, from when on it must not change instead. */
+  async holdAnew(): Promise<readonly KubeObject[]> {
+    return this.#held ? this.#hold(this.#held) : [];
+  }
+
+  async #hold(storage: ResourceStorage): Promise<readonly KubeObject[]> {
+    const { objects, revision } = await this.#listAt(storage, '', '');
+    this.#held = storage;
+    this.#guard = { unchanged: storage.objects.keys, since: revision };
+    return objects.map((cached) => this.#known(storage, cached));
   }
 
   get listKnown(): StrategyContext['listKnown'] {

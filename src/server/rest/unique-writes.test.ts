@@ -7,25 +7,45 @@ const turns = async (count = 20) => {
   for (let i = 0; i < count; i++) await Promise.resolve();
 };
 
-it('one is prepared after the other, and one that was overtaken anew, behind those who came meanwhile', async () => {
+const still = async () => true;
+
+it('one is written after the other, and one that was overtaken again at once, for as long as it may be', async () => {
   const writes = new UniqueWrites();
   const seen: string[] = [];
-  let left = 1;
-  const attempt = (name: string) => async () => {
-    seen.push(`${name} begins`);
-    await turns();
-    if (name === 'a' && left-- > 0) throw new OvertakenError();
-    seen.push(`${name} is written`);
-    return name;
+  const attempt = (name: string, overtaken: number) => {
+    let left = overtaken;
+    return async () => {
+      seen.push(`${name} begins`);
+      await turns();
+      if (left-- > 0) throw new OvertakenError();
+      seen.push(`${name} is written`);
+      return name;
+    };
   };
-  expect(await Promise.all(['a', 'b'].map((name) => writes.run(signal, attempt(name))))).toEqual(['a', 'b']);
-  expect(seen).toEqual(['a begins', 'b begins', 'b is written', 'a begins', 'a is written']);
+  const [a, b, c] = ['a', 'b', 'c'].map((name, i) =>
+    writes.run(signal, attempt(name, [1, 1, 0][i]!), async () => {
+      seen.push(`${name} is looked at again`);
+      return name !== 'b';
+    }),
+  );
+  await expect(b).rejects.toThrow(OvertakenError);
+  expect(await Promise.all([a, c])).toEqual(['a', 'c']);
+  expect(seen).toEqual([
+    'a begins',
+    'a is looked at again',
+    'a begins',
+    'a is written',
+    'b begins',
+    'b is looked at again',
+    'c begins',
+    'c is written',
+  ]);
 });
 
 it('what else goes wrong is told, and holds nobody up', async () => {
   const writes = new UniqueWrites();
-  const failing = writes.run(signal, () => Promise.reject(new Error('no room')));
-  const next = writes.run(signal, () => Promise.resolve('next'));
+  const failing = writes.run(signal, () => Promise.reject(new Error('no room')), still);
+  const next = writes.run(signal, () => Promise.resolve('next'), still);
   await expect(failing).rejects.toThrow('no room');
   expect(await next).toBe('next');
 });
@@ -33,9 +53,9 @@ it('what else goes wrong is told, and holds nobody up', async () => {
 it('one that takes long loses its place, and who has gone is not served', async () => {
   const writes = new UniqueWrites();
   let finish = (_: string) => {};
-  const slow = writes.run(signal, () => new Promise<string>((resolve) => (finish = resolve)));
-  const gone = writes.run(AbortSignal.abort(new Error('gone')), () => Promise.resolve('never'));
-  const next = writes.run(signal, () => Promise.resolve('next'));
+  const slow = writes.run(signal, () => new Promise<string>((resolve) => (finish = resolve)), still);
+  const gone = writes.run(AbortSignal.abort(new Error('gone')), () => Promise.resolve('never'), still);
+  const next = writes.run(signal, () => Promise.resolve('next'), still);
   await expect(gone).rejects.toThrow('gone');
   expect(await next).toBe('next');
   finish('slow');
@@ -45,14 +65,18 @@ it('one that takes long loses its place, and who has gone is not served', async 
 it('one that goes while it waits is told at once, and those behind it keep their places', async () => {
   const writes = new UniqueWrites();
   let finish = (_: string) => {};
-  const first = writes.run(signal, () => new Promise<string>((resolve) => (finish = resolve)));
+  const first = writes.run(signal, () => new Promise<string>((resolve) => (finish = resolve)), still);
   const going = new AbortController();
-  const gone = writes.run(going.signal, () => Promise.resolve('never'));
+  const gone = writes.run(going.signal, () => Promise.resolve('never'), still);
   let hasBegun = false;
-  const next = writes.run(signal, async () => {
-    hasBegun = true;
-    return 'next';
-  });
+  const next = writes.run(
+    signal,
+    async () => {
+      hasBegun = true;
+      return 'next';
+    },
+    still,
+  );
   going.abort(new Error('gone'));
   await expect(gone).rejects.toThrow('gone');
   await turns();

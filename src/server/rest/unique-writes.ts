@@ -1,30 +1,36 @@
 /**
- * Writes of objects that are given something no other may have (addresses of services): each takes place only while no
- * other of its kind has changed since it was prepared, and is prepared anew otherwise.
+ * Creates of objects that are given something no other may have (addresses of services): each takes place only while no
+ * other of its kind has changed since it was looked whether that is so, and is looked at again otherwise.
  *
- * That nothing is given twice is the store's doing, whoever writes and wherever. The line here only saves work: without it all
- * that come at once would be prepared on the same state, and all but one of them again. Whoever takes long, such as one
- * that waits for a webhook, loses its place: the next goes on beside it. Whoever leaves while it waits leaves the line as it is.
+ * That nothing is given twice is the store's doing, whoever writes and wherever. The line here only saves work: without it of all
+ * that come at once one would be written, and all others looked at again. It is for the write alone: whoever waits for a webhook is not in it
+ * yet. Whoever takes long all the same loses its place: the next goes on beside it. Whoever leaves while it waits leaves the line as it is.
  */
 import { hardwareClock, untilAborted } from '../../api/index.ts';
 import { OvertakenError } from '../storage/object-storage.ts';
 
-/** Much longer than it takes to prepare and write one. */
+/** Much longer than it takes to write one. */
 const PATIENCE_MS = 250;
 
 export class UniqueWrites {
   /** Resolves when the last in line has written, or has failed to, or takes too long; undefined: there is none. */
   #last: Promise<void> | undefined;
 
-  /** `attempt` prepares and writes; it rejects with an OvertakenError where it came too late. */
-  async run<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await this.#inLine(signal, attempt);
-      } catch (err) {
-        if (!(err instanceof OvertakenError)) throw err;
+  /**
+   * `write` rejects with an OvertakenError where it came too late. Then it is tried again, if it still may be, and otherwise is
+   * overtaken for good.
+   */
+  run<T>(signal: AbortSignal, write: () => Promise<T>, mayStill: () => Promise<boolean>): Promise<T> {
+    return this.#inLine(signal, async () => {
+      for (;;) {
+        try {
+          return await write();
+        } catch (err) {
+          if (!(err instanceof OvertakenError) || !(await mayStill())) throw err;
+          signal.throwIfAborted();
+        }
       }
-    }
+    });
   }
 
   async #inLine<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {

@@ -43,7 +43,8 @@ export type StrategyContext = {
   readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
   /**
    * The same for what must be unique among them (node ports, cluster IPs): the write takes place only while none of them
-   * has changed, and is prepared anew on those there are then. A strategy that asks must say so (`isUnique`).
+   * has changed. A new object that is unique among those there are then is tried again on them (`isUniqueAmong`, which a strategy
+   * that asks must have); any other write is prepared anew.
    */
   readonly listHeld: (group: string, plural: string) => Promise<readonly KubeObject[]>;
   /**
@@ -78,8 +79,8 @@ export type StrategyContext = {
 export type DeleteOptions = { readonly gracePeriodSeconds?: number };
 
 export type Strategy = {
-  /** It gives out what no two objects may have, and is asked again where another write came between. */
-  readonly isUnique?: boolean;
+  /** It gives out what no two objects may have: whether an object has nothing that any other one of these has. */
+  readonly isUniqueAmong?: (object: KubeObject, others: readonly KubeObject[]) => boolean;
   readonly setDefaults?: (object: KubeObject) => void;
   readonly prepareCreate?: (object: KubeObject, context: StrategyContext) => void | Promise<void>;
   /** What a write to a part of an object leaves as it was, beyond what every kind's does. */

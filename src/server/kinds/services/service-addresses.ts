@@ -39,6 +39,18 @@ export function takenBy(services: readonly KubeObject[], except: KubeObject, own
   return { addresses, ports };
 }
 
+/** Whether none of the others holds anything that the service was given. */
+export function isUniqueAmong(service: KubeObject, services: readonly KubeObject[]): boolean {
+  const { addresses, ports } = takenBy(services, service, '');
+  const spec = objectAt(service as JsonObject, 'spec');
+  const given = textsAt(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
+  const mine = new Set<number>([numberAt(spec, 'healthCheckNodePort') ?? 0]);
+  for (const port of objectsAt(spec, 'ports')) addPort(mine, port);
+  return (
+    !given.some((address) => addresses.has(canonicalAddress(address))) && ![...mine].some((port) => ports.has(port))
+  );
+}
+
 /**
  * Gives the service an address of each of its families, and refuses those asked for that cannot be had. `before` is the
  * spec it had: what it held it still holds.

@@ -11,7 +11,7 @@ import { appendAll } from '../../strategy/validation/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { rangesOf } from './address-ranges.ts';
-import { allocateAddresses, takenBy } from './service-addresses.ts';
+import { allocateAddresses, isUniqueAmong, takenBy } from './service-addresses.ts';
 import { setFamilies } from './service-families.ts';
 import { allocateNodePorts, asksForPorts, chooseHealthPort, DEFAULT_NODE_PORTS } from './service-ports.ts';
 import {
@@ -49,7 +49,7 @@ const defaults: DefaultRow[] = [
 const setTableDefaults = defaultsFrom(defaults);
 
 export const serviceStrategy: Strategy = {
-  isUnique: true,
+  isUniqueAmong,
   setDefaults: (service) => {
     setTableDefaults(service);
     const spec = specOf(service);

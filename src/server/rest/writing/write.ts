@@ -25,6 +25,7 @@ import { whenThere } from '../../event-loop/when-there.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import { OvertakenError } from '../../storage/object-storage.ts';
 import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
@@ -73,15 +74,22 @@ export async function handleCreate(
 }
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
-export function createObject(request: WriteRequest, object: KubeObject): Promise<StoredObject | KubeObject> {
+export async function createObject(request: WriteRequest, object: KubeObject): Promise<StoredObject | KubeObject> {
   const { rest, context, storage, place, options } = request;
   const { resource } = storage;
   const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
-  if (!strategyOf(resource).isUnique || options.isDryRun) return createOnce(request, object, admission);
-  return rest.uniqueWrites.run(context.signal, () => createOnce(request, cloneJson(object), admission));
+  if (!strategyOf(resource).isUniqueAmong) return createOnce(request, object, admission);
+  for (;;) {
+    try {
+      return await createOnce(request, cloneJson(object), admission);
+    } catch (err) {
+      if (!(err instanceof OvertakenError)) throw err;
+      context.signal.throwIfAborted();
+    }
+  }
 }
 
-/** Rejects with an OvertakenError where it was prepared on what has changed meanwhile. */
+/** Rejects with an OvertakenError where it was given what another has got meanwhile. */
 async function createOnce(
   { rest, context, storage, place, options }: WriteRequest,
   object: KubeObject,
@@ -106,9 +114,13 @@ async function createOnce(
     if (await storage.read(namespace, name)) throw alreadyExists(storage.resource, name);
     return prepared;
   }
+  const { isUniqueAmong } = strategyOf(resource);
+  const write = () => storage.create(prepared, right, strategyContext.guard);
+  const isStillUnique = async () => isUniqueAmong!(prepared, await strategyContext.holdAnew());
   for (let attempt = 1; ; attempt++) {
     try {
-      const created = await storage.create(prepared, right, strategyContext.guard);
+      const isHeld = isUniqueAmong && strategyContext.guard;
+      const created = await (isHeld ? rest.uniqueWrites.run(context.signal, write, isStillUnique) : write());
       rest.writers.note(created.revision, context.user.username);
       return created;
     } catch (err) {
@@ -147,7 +159,7 @@ export async function handleUpdate(
       throw conflict(storage.resource, place.name, uidMismatch(storage, place, options, uid, old.metadata.uid!));
     // Preparing changes the object. One that names its version mostly gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
-    const isOnlyAttempt = !isAnyVersion(resourceVersion ?? '') && !strategyOf(storage.resource).isUnique;
+    const isOnlyAttempt = !isAnyVersion(resourceVersion ?? '') && !strategyOf(storage.resource).isUniqueAmong;
     return isOnlyAttempt ? { ...object } : cloneJson(object);
   };
   const updated = await updateObject({ rest, context, storage, place, options }, { current, change });
