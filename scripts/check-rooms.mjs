@@ -118,6 +118,7 @@ const order = {
   'src/server/storage': [['objects'], ['.'], ['direct'], ['cacher'], ['feed', 'live'], ['resource-storages.ts']],
   'src/server/strategy': [['validation'], ['.']],
   'src/server/structural-schema': [['cel']],
+  'src/server/workers': [['seat-table.ts'], ['port'], ['.']],
 };
 
 /** Who may know the store itself: everybody else reads and writes objects through `storage/`. */

@@ -6,12 +6,12 @@
 import { hardwareClock } from '../api/clock.ts';
 import { openSharedStore } from '../store/index.ts';
 import { startThread } from './start-server.ts';
-import { copySocket } from './workers/bound-port.ts';
 import type { Listening, Shown } from './workers/place.ts';
-import { PortShare } from './workers/port-share.ts';
+import { copySocket } from './workers/port/bound-port.ts';
+import { PortShare } from './workers/port/port-share.ts';
+import { SocketCopies } from './workers/port/socket-copies.ts';
 import { SeatTable } from './workers/seat-table.ts';
 import type { RunningThread } from './workers/serve-with-workers.ts';
-import { SocketCopies } from './workers/socket-copies.ts';
 import { lineOfThread } from './workers/thread-end.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
 

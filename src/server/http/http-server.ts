@@ -25,7 +25,7 @@ import type { RequestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
-import type { PortShare } from '../workers/port-share.ts';
+import type { PortShare } from '../workers/port/port-share.ts';
 import type { SeatCounter } from '../workers/seat-table.ts';
 import type { SharedBytes } from '../workers/shared-bytes.ts';
 import { ByteBudget } from './body/byte-budget.ts';

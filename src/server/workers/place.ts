@@ -16,7 +16,7 @@
 
 import type { KubeObject } from '../../api/index.ts';
 import type { SideLine, Store } from '../../store/index.ts';
-import type { PortShare } from './port-share.ts';
+import type { PortShare } from './port/port-share.ts';
 import type { SeatTable } from './seat-table.ts';
 
 export type Place = {

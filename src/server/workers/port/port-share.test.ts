@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../../test/support/eventually.ts';
-import { FakeClock } from '../../testing/clocks/fake-clock.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
+import { SeatTable } from '../seat-table.ts';
 import { type CopySource, PortShare, type SharedPort } from './port-share.ts';
-import { SeatTable } from './seat-table.ts';
 
 const LONG_MS = 60_000;
 

@@ -14,9 +14,9 @@
  * longer than one has time to answer. Without a copy at hand nobody pauses: then the share is as it comes.
  */
 import type { Socket } from 'node:net';
-import type { Clock } from '../../api/clock.ts';
+import type { Clock } from '../../../api/clock.ts';
+import type { SeatCounter, SeatTable } from '../seat-table.ts';
 import type { SocketHandle } from './bound-port.ts';
-import type { SeatCounter, SeatTable } from './seat-table.ts';
 
 /** A worker may have so many more than another, and a part of its own more. */
 const SLACK = 4;

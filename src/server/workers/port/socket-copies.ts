@@ -6,7 +6,7 @@
  * time takes a process. One copy stays for this alone: nobody else can close it. Where making some
  * fails, it is tried again, and there may be none until then.
  */
-import type { Clock } from '../../api/clock.ts';
+import type { Clock } from '../../../api/clock.ts';
 import { copySockets, type SocketHandle } from './bound-port.ts';
 import type { CopySource } from './port-share.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { eventually } from '../../../test/support/eventually.ts';
-import { FakeClock } from '../../testing/clocks/fake-clock.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
 import { type BoundPort, bindPort, type SocketHandle } from './bound-port.ts';
 import { SocketCopies } from './socket-copies.ts';
 
