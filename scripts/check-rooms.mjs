@@ -34,7 +34,15 @@ const order = {
     ['index.ts', 'advanced.ts', 'apply.ts', 'crd.ts', 'pods.ts'],
   ],
   'src/client/pods': [['tar'], ['.']],
-  'src/client/informer': [['.'], ['audit'], ['informer.ts'], ['informer-factory.ts']],
+  'src/client/informer': [
+    ['indexer.ts', 'informer-event.ts'],
+    ['informer-store.ts'],
+    ['handling'],
+    ['.'],
+    ['audit'],
+    ['informer.ts'],
+    ['informer-factory.ts'],
+  ],
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
   'src/cli/commands': [
     ['.'],

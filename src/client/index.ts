@@ -15,12 +15,12 @@ export {
 } from './config/credentials.ts';
 export { KubeConfig } from './config/kube-config.ts';
 export { ApiError, ConfigError, isApiError, isExpired, isTransportError, TransportError } from './errors.ts';
+export type { EventHandler, HandlerOptions, Subscription } from './informer/handling/subscription.ts';
 export type { Indexers } from './informer/indexer.ts';
 export type { Informer } from './informer/informer.ts';
 export type { InformerEvent } from './informer/informer-event.ts';
 export type { InformerFactory, InformerHandle } from './informer/informer-factory.ts';
 export type { InformerOptions } from './informer/informer-options.ts';
-export type { EventHandler, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
 export { type LazyObject, lazyOf } from './lazy/lazy-object.ts';
 export {

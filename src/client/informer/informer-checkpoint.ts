@@ -15,9 +15,9 @@ import { historyIn, historyText } from '../reflector/server-history.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
 import { Slices } from '../slices.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Listeners } from './handling/listeners.ts';
 import type { InformerOptions } from './informer-options.ts';
 import type { InformerStore } from './informer-store.ts';
-import type { Listeners } from './listeners.ts';
 import type { Source } from './source.ts';
 import type { TransformStep } from './transform-step.ts';
 

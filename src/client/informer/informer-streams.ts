@@ -6,13 +6,13 @@
  * leaves nothing behind.
  */
 import type { AnyObject } from '../objects/objects.ts';
-import { EventQueue } from './event-queue.ts';
+import { EventQueue } from './handling/event-queue.ts';
+import type { Listeners } from './handling/listeners.ts';
+import type { Notifier } from './handling/notifier.ts';
+import { QUEUE_LIMIT } from './handling/subscription.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { Snapshot } from './informer-options.ts';
 import type { InformerStore } from './informer-store.ts';
-import type { Listeners } from './listeners.ts';
-import type { Notifier } from './notifier.ts';
-import { QUEUE_LIMIT } from './subscription.ts';
 
 type StreamsContext<T extends AnyObject> = {
   readonly store: InformerStore<T>;

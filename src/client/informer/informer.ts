@@ -30,17 +30,17 @@ import type { Transport } from '../transport/transport.ts';
 import type { AuditReport } from './audit/audit.ts';
 import { Auditor } from './audit/auditor.ts';
 import { freshnessOf } from './freshness.ts';
-import { Handlers } from './handlers.ts';
+import { Handlers } from './handling/handlers.ts';
+import { Listeners } from './handling/listeners.ts';
+import { Notifier } from './handling/notifier.ts';
+import type { EventHandler, HandlerOptions, Subscription } from './handling/subscription.ts';
 import type { Indexers } from './indexer.ts';
 import { InformerCheckpoint } from './informer-checkpoint.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { InformerOptions, Snapshot, Where } from './informer-options.ts';
 import { InformerStore } from './informer-store.ts';
 import { type EventsOptions, InformerStreams } from './informer-streams.ts';
-import { Listeners } from './listeners.ts';
-import { Notifier } from './notifier.ts';
 import { countsOf, Source, type SourceContext, scopesOf } from './source.ts';
-import type { EventHandler, HandlerOptions, Subscription } from './subscription.ts';
 import { TransformStep } from './transform-step.ts';
 
 /** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */

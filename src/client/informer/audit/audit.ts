@@ -13,7 +13,7 @@ import type { ReflectorOptions } from '../../reflector/reflector-options.ts';
 import { ResourceClient } from '../../resources/resource-client.ts';
 import { Slices } from '../../slices.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Notifier } from '../notifier.ts';
+import type { Notifier } from '../handling/notifier.ts';
 import type { Source } from '../source.ts';
 
 export type AuditReport = {

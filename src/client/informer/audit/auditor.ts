@@ -9,9 +9,9 @@ import type { Resource } from '../../objects/define-resource.ts';
 import type { AnyObject } from '../../objects/objects.ts';
 import type { SelectOptions } from '../../resources/options.ts';
 import type { Transport } from '../../transport/transport.ts';
+import type { Listeners } from '../handling/listeners.ts';
+import type { Notifier } from '../handling/notifier.ts';
 import type { InformerStore } from '../informer-store.ts';
-import type { Listeners } from '../listeners.ts';
-import type { Notifier } from '../notifier.ts';
 import type { Source } from '../source.ts';
 import { type AuditReport, auditSource } from './audit.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/clocks/fake-clock.ts';
-import type { AnyObject } from '../objects/objects.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
+import type { AnyObject } from '../../objects/objects.ts';
 import { added, object } from './informer-events.testing.ts';
 import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
 

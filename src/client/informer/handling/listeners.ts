@@ -6,10 +6,10 @@
  * then, it left because of that, and the next one has to tell the deletion; if not, it was removed on purpose, and gave
  * it up.
  */
-import type { Clock } from '../../api/index.ts';
-import type { AnyObject } from '../objects/objects.ts';
+import type { Clock } from '../../../api/index.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { InformerEvent } from '../informer-event.ts';
 import type { EventBatch, EventQueue } from './event-queue.ts';
-import type { InformerEvent } from './informer-event.ts';
 import { Notifier } from './notifier.ts';
 
 type Listener<T extends AnyObject> = Pick<EventQueue<T>, 'push' | 'pushAll' | 'mark' | 'hasHandled'>;

@@ -10,8 +10,8 @@
  * What comes as a batch of more than `limit` while nothing waits is taken from as it lies: to queue a large state takes
  * no time. Nothing is joined with it.
  */
-import type { AnyObject } from '../objects/objects.ts';
-import type { InformerEvent } from './informer-event.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { InformerEvent } from '../informer-event.ts';
 
 /** Many events at once, of as many keys, deletions first. */
 export type EventBatch<T extends AnyObject> = {

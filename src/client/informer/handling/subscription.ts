@@ -8,12 +8,12 @@
  * long. How long it has been at its present event is in its metrics. With a checkpoint, deletions that it forgets
  * within five minutes of the informer's end are delivered by the next process; on one that runs on they are given up.
  */
-import { type Clock, closeOnce } from '../../api/index.ts';
-import type { AnyObject } from '../objects/objects.ts';
-import type { HandlerMetrics } from '../observing/informer-metrics.ts';
-import { nextTurn } from '../slices.ts';
+import { type Clock, closeOnce } from '../../../api/index.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { HandlerMetrics } from '../../observing/informer-metrics.ts';
+import { nextTurn } from '../../slices.ts';
+import type { InformerEvent } from '../informer-event.ts';
 import { type EventBatch, EventQueue } from './event-queue.ts';
-import type { InformerEvent } from './informer-event.ts';
 import { Notifier } from './notifier.ts';
 
 export type EventHandler<T extends AnyObject> = (event: InformerEvent<T>, signal: AbortSignal) => unknown;

@@ -1,6 +1,6 @@
 /** Events about objects that are nothing but a name, for tests of those who carry events. */
-import type { AnyObject } from '../objects/objects.ts';
-import type { InformerEvent } from './informer-event.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { InformerEvent } from '../informer-event.ts';
 
 export const object = (name: string): AnyObject => ({
   apiVersion: 'v1',

@@ -1,10 +1,10 @@
 /** The handlers of one informer: how each gets its events, is watched over and, with the informer, stopped. */
-import { CallbackError } from '../../api/index.ts';
-import type { Resource } from '../objects/define-resource.ts';
-import type { AnyObject } from '../objects/objects.ts';
-import type { HandlerMetrics } from '../observing/informer-metrics.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { InformerStore } from './informer-store.ts';
+import { CallbackError } from '../../../api/index.ts';
+import type { Resource } from '../../objects/define-resource.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { HandlerMetrics } from '../../observing/informer-metrics.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { InformerStore } from '../informer-store.ts';
 import type { Listeners } from './listeners.ts';
 import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
 

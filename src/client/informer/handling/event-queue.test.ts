@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AnyObject } from '../objects/objects.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from '../informer-event.ts';
 import { EventQueue } from './event-queue.ts';
-import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
 
 const object = (name: string, uid: number, version: number): AnyObject => ({
   apiVersion: 'v1',

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/clocks/fake-clock.ts';
-import type { AnyObject } from '../objects/objects.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { InformerEvent } from '../informer-event.ts';
 import { EventQueue } from './event-queue.ts';
-import type { InformerEvent } from './informer-event.ts';
 import { added, object } from './informer-events.testing.ts';
 import { Listeners } from './listeners.ts';
 
