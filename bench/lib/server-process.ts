@@ -45,17 +45,21 @@ export class MeasuredProcess implements AsyncDisposable {
 
   /** The server under test on its data. */
   static startServer(context: ServerContext, dataDir: string): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(context, new URL('./server-child.ts', import.meta.url), dataDir);
+    return MeasuredProcess.start(context, new URL('./children/server-child.ts', import.meta.url), dataDir);
   }
 
   /** The same with other options than the usual ones. */
   static startServerWith(context: ServerContext, options: ServerOptions): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(context, new URL('./server-child.ts', import.meta.url), JSON.stringify(options));
+    return MeasuredProcess.start(
+      context,
+      new URL('./children/server-child.ts', import.meta.url),
+      JSON.stringify(options),
+    );
   }
 
   /** Bare Node, with the certificates in that folder. */
   static startBare(context: ServerContext, dataDir: string): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(context, new URL('./reference-child.ts', import.meta.url), dataDir);
+    return MeasuredProcess.start(context, new URL('./children/reference-child.ts', import.meta.url), dataDir);
   }
 
   static async start(context: ServerContext, script: URL, told: string): Promise<MeasuredProcess> {

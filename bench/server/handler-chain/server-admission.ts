@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import type { Told } from '../../lib/bare-hooked-child.ts';
+import type { Told } from '../../lib/children/bare-hooked-child.ts';
 import { type Done, interleave } from '../../lib/measure.ts';
 import { MeasuredProcess } from '../../lib/server-process.ts';
 import {
@@ -39,7 +39,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
 
 async function unused(context: ServerContext): Promise<ServerRow> {
   const { isQuick, signal, say } = context;
-  const script = new URL('../../lib/bare-admission-child.ts', import.meta.url);
+  const script = new URL('../../lib/children/bare-admission-child.ts', import.meta.url);
   const [ours, theirs] = [await preparePods(context, 10, GROUPS), await preparePods(context, 10, GROUPS)];
   await using server = await MeasuredProcess.startServer(context, ours.dataDir);
   await using bare = await MeasuredProcess.start(context, script, theirs.dataDir);
@@ -65,13 +65,13 @@ async function oneWebhook(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, say, signal } = context;
   const { dataDir } = await preparePods(context, 10, GROUPS);
   await using server = await MeasuredProcess.startServer(context, dataDir);
-  const script = new URL('../../lib/hook-child.ts', import.meta.url);
+  const script = new URL('../../lib/children/hook-child.ts', import.meta.url);
   await using hook = await MeasuredProcess.start(context, script, dataDir);
   const endpoint = endpointOf(server, dataDir);
   const client = await Client.open(endpoint);
   const review = JSON.stringify({ uid: 'x', object: { text: 'x'.repeat(1500) } });
   const told: Told = { dataDir, hookPort: hook.ready.port, review };
-  const bareScript = new URL('../../lib/bare-hooked-child.ts', import.meta.url);
+  const bareScript = new URL('../../lib/children/bare-hooked-child.ts', import.meta.url);
   await using bare = await MeasuredProcess.start(context, bareScript, JSON.stringify(told));
   const bareClient = await Client.open(endpointOf(bare, dataDir));
   const ca = readFileSync(join(dataDir, 'pki', 'ca.crt'), 'utf8');

@@ -8,7 +8,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { obey, type Ready } from './server-control.ts';
+import { obey, type Ready } from '../server-control.ts';
 
 export type Told = { readonly dataDir: string; readonly hookPort: number; readonly review: string };
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { obey, type Ready } from './server-control.ts';
+import { obey, type Ready } from '../server-control.ts';
 
 const pki = join(process.argv[2]!, 'pki');
 const tls = { cert: readFileSync(join(pki, 'server.crt')), key: readFileSync(join(pki, 'server.key')), noDelay: true };

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createServer } from 'node:tls';
-import { obey, type Ready } from './server-control.ts';
+import { obey, type Ready } from '../server-control.ts';
 
 const SLICE_BYTES = 1024 * 1024;
 const JSON_TYPE = { 'Content-Type': 'application/json' };

@@ -1,7 +1,7 @@
 /** The server under test without any admission plugin: what a write costs that nobody is asked about. */
-import { defaultPlugins } from '../../src/server/admission/plugin-names.ts';
-import { startServer } from '../../src/server/index.ts';
-import { obey, type Ready } from './server-control.ts';
+import { defaultPlugins } from '../../../src/server/admission/plugin-names.ts';
+import { startServer } from '../../../src/server/index.ts';
+import { obey, type Ready } from '../server-control.ts';
 
 const disableAdmissionPlugins = [...defaultPlugins];
 const server = await startServer({ dataDir: process.argv[2]!, securePort: 0, disableAdmissionPlugins });
