@@ -21,7 +21,7 @@ export type Job = {
   /** Whether a handler is told of every change. */
   readonly hasHandler?: boolean;
   readonly objects?: 'decoded' | 'lazy';
-  /** What whoever gets an object looks at: its version alone, as all do, or more: see `client-reading.ts`. */
+  /** What whoever gets an object looks at: its version alone, as all do, or more: see `measured/client-reading.ts`. */
   readonly reads?: Reads;
   /** What the slow handler does for 1 ms. */
   readonly handler?: 'waits' | 'computes';
@@ -66,7 +66,7 @@ type RunOptions = {
 /** Production, so that nothing is frozen; no inherited proxy or kubeconfig has a say. */
 async function run<Result>(job: Job, { signal, profileFolder }: RunOptions): Promise<Result> {
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-  const child = forkBuilt(new URL('./client-child.ts', import.meta.url), [JSON.stringify(job)], {
+  const child = forkBuilt(new URL('./measured/client-child.ts', import.meta.url), [JSON.stringify(job)], {
     env: { ...process.env, NODE_ENV: 'production' },
     flags: profiling,
     serialization: 'advanced',

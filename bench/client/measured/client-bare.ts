@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:tls';
+import type { Job } from '../client-jobs.ts';
 import type { Jobs } from './client-child.ts';
-import type { Job } from './client-jobs.ts';
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;

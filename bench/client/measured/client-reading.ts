@@ -2,7 +2,7 @@
  * What those who are measured look at in an object, the same for both clients: nothing, a label, what most handlers look
  * at, or all of it, which is put into text.
  */
-import type { Job } from './client-jobs.ts';
+import type { Job } from '../client-jobs.ts';
 
 type Read = {
   readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };

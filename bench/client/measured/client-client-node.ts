@@ -1,7 +1,7 @@
 /** `@kubernetes/client-node` at the same jobs: its informer with its cache, or its watch with a callback. */
 import type { V1Pod } from '@kubernetes/client-node';
+import type { Job } from '../client-jobs.ts';
 import type { Jobs } from './client-child.ts';
-import type { Job } from './client-jobs.ts';
 import { readerOf } from './client-reading.ts';
 
 const PATH = '/api/v1/pods';

@@ -1,6 +1,6 @@
 /** Longwatch at the jobs that clients are measured at: an informer of all namespaces, or a watch loop. */
 
-import { Informer } from '../../src/client/advanced.ts';
+import { Informer } from '../../../src/client/advanced.ts';
 import {
   type AnyObject,
   connect,
@@ -9,10 +9,10 @@ import {
   type LazyObject,
   lazyOf,
   type Resource,
-} from '../../src/client/index.ts';
-import { type Pod, pods } from '../../src/client/objects/generated/core-v1.ts';
+} from '../../../src/client/index.ts';
+import { type Pod, pods } from '../../../src/client/objects/generated/core-v1.ts';
+import type { Job } from '../client-jobs.ts';
 import type { Jobs } from './client-child.ts';
-import type { Job } from './client-jobs.ts';
 import { readerOf } from './client-reading.ts';
 
 const LOOK_MS = 2;

@@ -7,9 +7,9 @@
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job, SlowResult, StreamResult, SyncResult } from '../client-jobs.ts';
 import { bareJobs } from './client-bare.ts';
 import { clientNodeJobs } from './client-client-node.ts';
-import type { Job, SlowResult, StreamResult, SyncResult } from './client-jobs.ts';
 import { longwatchJobs } from './client-longwatch.ts';
 
 export type Jobs = {
