@@ -1,7 +1,7 @@
 /**
  * The door of the resource API: which resource a path means, whether it can be asked that, and who answers.
  */
-import { isStatusError, methodNotAllowed, resourceNotFound } from '../../api/index.ts';
+import { badRequest, isStatusError, methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -92,7 +92,8 @@ function handleObject(
     (verb === 'create' && isOnObject)
   )
     throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
-  if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
+  if (['update', 'patch'].includes(verb) && !isOnObject)
+    throw resource.isCustom ? badRequest('name must be provided') : methodNotAllowed();
   const { deprecation } = kindTable[qualifiedName(resource)] ?? {};
   if (deprecation && !resource.isCustom) context.warn(deprecation);
   if (isVirtual(resource)) return handleVirtual(rest, context, resource, requestInfo);

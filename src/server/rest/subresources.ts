@@ -78,7 +78,7 @@ export async function handleSubresource(
 ): Promise<void> {
   const part = resource.subresources.find((one) => one.name === subresource);
   if (!part) throw resource.isCustom ? notFound(resource, name) : resourceNotFound();
-  if (!part.verbs.includes(verb)) throw methodNotAllowed();
+  if (!part.verbs.includes(verb)) throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   const storage = rest.storages.storageFor(resource);
   const place = { namespace, name, subresource };
   const order = orders[subresource];

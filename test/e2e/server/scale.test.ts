@@ -200,3 +200,20 @@ it('a custom object of another kind is refused by what its definition says', asy
     },
   });
 });
+
+const notSupported = (verb: string) => `${verb} is not supported on resources of kind "widgets.example.com"`;
+it.each<[method: string, path: string, status: number, message: string]>([
+  ['POST', `${WIDGETS}/odd/scale`, 405, notSupported('create')],
+  ['DELETE', `${WIDGETS}/odd/scale`, 405, notSupported('delete')],
+  ['POST', `${WIDGETS}/odd/status`, 405, notSupported('create')],
+  ['PUT', WIDGETS, 400, 'name must be provided'],
+  ['PATCH', WIDGETS, 400, 'name must be provided'],
+  ['DELETE', `${DEPLOYMENTS}/odd/scale`, 405, 'the server does not allow this method on the requested resource'],
+  ['PUT', DEPLOYMENTS, 405, 'the server does not allow this method on the requested resource'],
+])('%s on %s is refused in the words of who answers for it', async (method, path, status, message) => {
+  const answer = await server.client.ask(method, path, {
+    headers: { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+    body: '{}',
+  });
+  expect([answer.status, JSON.parse(answer.body.toString()).message]).toEqual([status, message]);
+});
