@@ -19,7 +19,7 @@ const LAG_BOUNDS = [0.005, 0.05, 0.25, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 type Labels = { readonly group: string; readonly resource: string };
 type Watched = WatchedStorage & {
-  readonly codec: { readonly resource: { readonly group: string; readonly plural: string } };
+  readonly codec: { readonly resource: { readonly group: string; readonly version: string; readonly plural: string } };
 };
 
 export class WatcherMetrics {
@@ -74,6 +74,12 @@ export class WatcherMetrics {
     figure('longwatch_watch_sent_events_total', 'Events that watches were sent.', 'counter', ({ sent, watches }) =>
       sumOf(watches, sent.events, ({ eventsSent }) => eventsSent),
     );
+    metrics.collected({
+      name: 'apiserver_watch_events_total',
+      help: 'The same under the name of kube-apiserver, by the version that objects are kept in.',
+      type: 'counter',
+      samples: () => this.#sent(),
+    });
     figure('longwatch_watch_sent_bytes_total', 'Bytes that watches were sent.', 'counter', ({ sent, watches }) =>
       sumOf(watches, sent.bytes, ({ bytesSent }) => bytesSent),
     );
@@ -99,6 +105,18 @@ export class WatcherMetrics {
       const id = idOf(labels);
       const sum = sums.get(id) ?? { labels, value: 0 };
       sum.value += read(storage);
+      sums.set(id, sum);
+    }
+    yield* sums.values();
+  }
+
+  *#sent(): Generator<Sample> {
+    const sums = new Map<string, { labels: Labels & { readonly version: string }; value: number }>();
+    for (const { sent, watches, codec } of this.#storages.watched()) {
+      const { group, version, plural } = codec.resource;
+      const id = `${plural}.${version}.${group}`;
+      const sum = sums.get(id) ?? { labels: { group, version, resource: plural }, value: 0 };
+      sum.value += sumOf(watches, sent.events, ({ eventsSent }) => eventsSent);
       sums.set(id, sum);
     }
     yield* sums.values();

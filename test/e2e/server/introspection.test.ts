@@ -117,6 +117,9 @@ onEveryGround((ground) => {
     });
     const text = (await client.ask('GET', '/metrics')).body.toString();
     expect(text).toMatch(/longwatch_watch_sent_events_total\{group="",resource="configmaps"\} [1-9]/);
+    expect(text).toMatch(/apiserver_watch_events_total\{group="",version="v1",resource="configmaps"\} [1-9]/);
+    expect(text).toMatch(/\nwatch_cache_capacity\{group="",resource="configmaps"\} [1-9]/);
+    expect(text).toMatch(/apiserver_storage_objects\{resource="clusterroles.rbac.authorization.k8s.io"\} [1-9]/);
     await stream[Symbol.asyncDispose]();
   });
 

@@ -1,9 +1,10 @@
 /**
  * What the caches and the store tell whoever looks after them: read when somebody looks, so that counting costs nothing
- * in between. The names are those of kube-apiserver and of the runbooks people have for it.
+ * in between. The names are those of kube-apiserver and of the runbooks people have for it; where those differ there are both.
  */
 import type { Store, StoreStatus } from '../../../store/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import { qualifiedName } from '../../registry/resource.ts';
 import type { Cacher } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
@@ -28,6 +29,11 @@ const counters: readonly CacheFigure[] = [
   },
   {
     name: 'apiserver_watch_cache_capacity_increase_total',
+    help: 'Times the window of recent changes was given more room.',
+    read: ({ watchCache }) => watchCache.growths,
+  },
+  {
+    name: 'watch_cache_capacity_increase_total',
     help: 'Times the window of recent changes was given more room.',
     read: ({ watchCache }) => watchCache.growths,
   },
@@ -60,6 +66,11 @@ const gauges: readonly CacheFigure[] = [
     read: ({ watchCache }) => watchCache.capacity,
   },
   {
+    name: 'watch_cache_capacity',
+    help: 'Recent changes there is room for.',
+    read: ({ watchCache }) => watchCache.capacity,
+  },
+  {
     name: 'apiserver_registered_watchers',
     help: 'Watchers that are up to date and live.',
     read: ({ watchers }) => watchers.size,
@@ -76,10 +87,14 @@ export function addCacheMetrics(metrics: Metrics, cachers: () => Iterable<Cacher
   const told = new Map<string, number>();
   const counted = counters.map((figure) => ({ figure, metric: metrics.counter(figure.name, figure.help, LABELS) }));
   const measured = gauges.map((figure) => ({ figure, metric: metrics.gauge(figure.name, figure.help, LABELS) }));
+  const stored = metrics.gauge('apiserver_storage_objects', 'Objects there are, by the whole name of what they are.', [
+    'resource',
+  ]);
   metrics.onScrape(() => {
     for (const cacher of cachers()) {
       const { group, plural } = cacher.codec.resource;
       const labels = { group, resource: plural };
+      stored.labels({ resource: qualifiedName(cacher.codec.resource) }).set(cacher.objects.size);
       for (const { figure, metric } of counted) {
         const id = `${figure.name} ${cacher.keys.prefix}`;
         const value = figure.read(cacher);
