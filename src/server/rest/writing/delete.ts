@@ -180,23 +180,47 @@ function mark(
   const finalizers = finalizersFor(metadata.finalizers ?? [], options, storage.facts.dependents);
   const strategy = strategyOf(storage.resource);
   const isNew = metadata.deletionTimestamp === undefined;
+  const left = metadata.deletionGracePeriodSeconds ?? 0;
+  if (!isNew && left !== 0 && !isShorter(options, left)) return object; // it goes on as it was decided
   const grace =
     strategy.gracePeriodSeconds?.(
       object,
       options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds },
     ) ?? 0;
   const marked: KubeObject = { ...object, metadata: { ...metadata } };
+  if (!isNew && left !== 0) Object.assign(marked.metadata, shortened(metadata, options));
   if (finalizers.length > 0) marked.metadata.finalizers = finalizers;
   else delete marked.metadata.finalizers;
-  if (!isNew && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return marked; // it may only become shorter
+  if (!isNew) return marked;
   marked.metadata.deletionTimestamp = rfc3339(Date.parse(nowInSeconds()) + millisecondsOf(grace));
   if (hasOwnGracePeriod(storage)) marked.metadata.deletionGracePeriodSeconds = grace;
-  if (isNew) strategy.markDeleted?.(marked, nowInSeconds());
-  if (isNew && hasGeneration && !strategy.markDeleted && (metadata.generation ?? 0) > 0)
+  strategy.markDeleted?.(marked, nowInSeconds());
+  if (hasGeneration && !strategy.markDeleted && (metadata.generation ?? 0) > 0)
     marked.metadata.generation = metadata.generation! + 1;
   if (storage.resource.plural === 'namespaces' && storage.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
   return marked;
+}
+
+/** What is left of the time may only become shorter. */
+function isShorter({ gracePeriodSeconds }: DeleteOptions, left: number): boolean {
+  return gracePeriodSeconds !== undefined && periodOf(gracePeriodSeconds) < left;
+}
+
+function periodOf(seconds: number): number {
+  return seconds < 0 ? 1 : seconds;
+}
+
+/** The time runs from the first deletion on; who asks for time that is over gets a second, as long as it is not none. */
+function shortened(
+  { deletionTimestamp, deletionGracePeriodSeconds = 0 }: KubeObject['metadata'],
+  { gracePeriodSeconds = 0 }: DeleteOptions,
+): Partial<KubeObject['metadata']> {
+  const period = periodOf(gracePeriodSeconds);
+  const end = Date.parse(deletionTimestamp!) - millisecondsOf(deletionGracePeriodSeconds) + millisecondsOf(period);
+  const now = Date.parse(nowInSeconds());
+  if (end >= now) return { deletionTimestamp: rfc3339(end), deletionGracePeriodSeconds: period };
+  return { deletionTimestamp: rfc3339(now), deletionGracePeriodSeconds: Math.min(period, 1) };
 }
 
 /** As Go's durations have it: nanoseconds in 64 bits, and what is beyond them comes round again. */
