@@ -104,16 +104,17 @@ export class ResourceStorage<Storage extends ObjectStorage = ObjectStorage> {
   }
 }
 
-/** Tries a write on what is there now until it fits; gives up only when the object is gone. */
+/** Tries a write on what is there now until it fits; gives up only when the object is gone: a 404, unless it is said why else. */
 export async function untilWritten<T>(
   { resource }: ResourceStorage,
   first: StoredObject | undefined,
   name: string,
   attempt: (current: StoredObject) => Promise<{ done: T } | Instead>,
+  gone: () => Error = () => notFound(resource, name),
 ): Promise<T> {
   let current = first;
   for (;;) {
-    if (!current) throw notFound(resource, name);
+    if (!current) throw gone();
     const outcome = await attempt(current);
     if ('done' in outcome) return outcome.done;
     current = outcome.instead;

@@ -55,6 +55,8 @@ export type ObjectChange = {
   /** What is there, as far as the caller knows; undefined: nothing. */
   readonly current: StoredObject | undefined;
   readonly change: (old: KubeObject) => KubeObject | Promise<KubeObject>;
+  /** Why it cannot be where nothing is there any more; a 404 where nobody says. */
+  readonly gone?: (() => Error) | undefined;
   /** Where it is not admitted as an update of the object. */
   readonly admission?: UpdateAdmission;
 };
@@ -148,6 +150,8 @@ export async function handleUpdate(
   checkNames(storage, object, place.namespace, place.name);
   const { facts } = storage;
   const current = await storage.read(place.namespace, place.name);
+  const gone = goneFor(storage, place, options, object.metadata.uid);
+  if (!current && gone) throw gone();
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
     answer(context, 201, format, storage, await createObject({ rest, context, storage, place, options }, object));
@@ -162,7 +166,7 @@ export async function handleUpdate(
     const isOnlyAttempt = !isAnyVersion(resourceVersion ?? '') && !strategyOf(storage.resource).isUniqueAmong;
     return isOnlyAttempt ? { ...object } : cloneJson(object);
   };
-  const updated = await updateObject({ rest, context, storage, place, options }, { current, change });
+  const updated = await updateObject({ rest, context, storage, place, options }, { current, change, gone });
   answer(context, 200, format, storage, updated);
 }
 
@@ -179,42 +183,48 @@ export const admittedBefore: UpdateAdmission = { admit: async (object) => object
  */
 export function updateObject(
   { rest, context, storage, place, options }: WriteRequest,
-  { current: first, change, admission: given }: ObjectChange,
+  { current: first, change, gone, admission: given }: ObjectChange,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = storage;
   const admission = given ?? admissionOf(rest.admission, context, { operation: 'UPDATE', resource, place, options });
-  return untilWritten<StoredObject | KubeObject>(storage, first, place.name, async (current) => {
-    const slices = new WorkSlices(context);
-    const old = withoutNulls(
-      storage.toObject(current) as unknown as JsonObject,
-      storage.resource.schema,
-    ) as unknown as KubeObject;
-    const changed = change(old);
-    const object = changed instanceof Promise ? await changed : changed;
-    if (slices.isOver) await slices.pause();
-    const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
-    // Not removed from what is there: an object that something is taken out of is a slow one ever after.
-    const { resourceVersion: seen, ...metadata } = object.metadata;
-    object.metadata = metadata;
-    const prepared = await prepareUpdate(storage, old, object, options, strategyContext, (given) => {
-      if (seen !== undefined) given.metadata.resourceVersion = seen;
-      return whenThere(admission.admit(given, old, strategyContext), (admitted) =>
-        whenThere(rest.guard(context.user, resource, admitted, old, place.subresource), () => {
-          checkVersionSeen(storage, admitted, current, place.name);
-          delete admitted.metadata.resourceVersion;
-          return admitted;
-        }),
-      );
-    });
-    const validating = admission.validate(withVersion(prepared, current.revision), old, strategyContext);
-    if (validating instanceof Promise) await validating;
-    if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
-    if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
-    const outcome = await storage.update(current, prepared, strategyContext.guard);
-    if (!('stored' in outcome)) return outcome;
-    if (outcome.stored !== current) rest.writers.note(outcome.stored.revision, context.user.username);
-    return { done: outcome.stored };
-  });
+  return untilWritten<StoredObject | KubeObject>(
+    storage,
+    first,
+    place.name,
+    async (current) => {
+      const slices = new WorkSlices(context);
+      const old = withoutNulls(
+        storage.toObject(current) as unknown as JsonObject,
+        storage.resource.schema,
+      ) as unknown as KubeObject;
+      const changed = change(old);
+      const object = changed instanceof Promise ? await changed : changed;
+      if (slices.isOver) await slices.pause();
+      const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
+      // Not removed from what is there: an object that something is taken out of is a slow one ever after.
+      const { resourceVersion: seen, ...metadata } = object.metadata;
+      object.metadata = metadata;
+      const prepared = await prepareUpdate(storage, old, object, options, strategyContext, (given) => {
+        if (seen !== undefined) given.metadata.resourceVersion = seen;
+        return whenThere(admission.admit(given, old, strategyContext), (admitted) =>
+          whenThere(rest.guard(context.user, resource, admitted, old, place.subresource), () => {
+            checkVersionSeen(storage, admitted, current, place.name);
+            delete admitted.metadata.resourceVersion;
+            return admitted;
+          }),
+        );
+      });
+      const validating = admission.validate(withVersion(prepared, current.revision), old, strategyContext);
+      if (validating instanceof Promise) await validating;
+      if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
+      if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
+      const outcome = await storage.update(current, prepared, strategyContext.guard);
+      if (!('stored' in outcome)) return outcome;
+      if (outcome.stored !== current) rest.writers.note(outcome.stored.revision, context.user.username);
+      return { done: outcome.stored };
+    },
+    gone,
+  );
 }
 
 export function answer(
@@ -302,6 +312,20 @@ export function uidMismatch(
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
     `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${found}`
   );
+}
+
+/**
+ * Where an update may create an object, who means a certain one and finds none meets a conflict, as if another had its
+ * place. Elsewhere it is not found.
+ */
+function goneFor(
+  storage: ResourceStorage,
+  place: Place,
+  options: WriteOptions,
+  uid: string | undefined,
+): (() => Error) | undefined {
+  if (!uid || !storage.facts.createsOnUpdate) return undefined;
+  return () => conflict(storage.resource, place.name, uidMismatch(storage, place, options, uid, ''));
 }
 
 /** The object or a 404. */
