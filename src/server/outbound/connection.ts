@@ -119,9 +119,21 @@ export class Connection {
     this.#reader = undefined;
     this.#hasServed = true;
     this.keptSeconds = reader.keptSeconds;
-    if (isLast && reader.isKept && this.#socket.writableLength === 0) this.#owner.freed(this);
-    else this.drop();
+    if (!isLast || !reader.isKept) this.drop();
+    else if (this.#isWritten) this.#owner.freed(this);
+    else setImmediate(() => this.#freeIfWritten());
     exchange.done(undefined, reader);
+  }
+
+  get #isWritten(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
+  /** Of what was written in an immediate Node tells in the next one, which is after answers that were there by then. */
+  #freeIfWritten(): void {
+    if (this.#isGone) return;
+    if (this.#isWritten) this.#owner.freed(this);
+    else this.drop();
   }
 }
 

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { callTarget } from './call-target.ts';
 import { Exchange } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { ExchangePool } from './exchange-pool.ts';
+import { hookCredentials } from './https-hook.testing.ts';
 import { type RawHook, type RawRequest, startRawHook } from './raw-hook.testing.ts';
 
 const REQUEST = Buffer.from('POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\nx');
@@ -21,11 +23,13 @@ async function hookWith(answer: RawHook['answer']): Promise<RawHook> {
   return hook;
 }
 
-function dialFor({ url, caBundle }: RawHook): Dialler {
+type Place = Pick<RawHook, 'url' | 'caBundle'>;
+
+function dialFor({ url, caBundle }: Place): Dialler {
   return new Dialler(callTarget({ url, caBundle }), () => Promise.reject());
 }
 
-function poolOf(hook: RawHook, mostConnections = 100): ExchangePool {
+function poolOf(hook: Place, mostConnections = 100): ExchangePool {
   const dialler = dialFor(hook);
   const pool = new ExchangePool((signal) => dialler.open(signal), { mostConnections });
   open.push(() => pool.destroy());
@@ -210,6 +214,41 @@ it('an answer to a request that is not all written yet is taken, and its connect
   expect(await asked).toBe(413);
   socket!.resume();
   await once(socket!, 'close');
+});
+
+it('a connection is used again also where its answer is there before Node has told that the request is written', async () => {
+  const { cert, key, authority } = hookCredentials();
+  const answered = new Int32Array(new SharedArrayBuffer(4));
+  const server = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { cert, key, answered } = workerData;
+    const text = 'HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\na';
+    const server = require('node:tls').createServer({ cert, key }, (socket) => {
+      parentPort.postMessage('connection');
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write(text, () => {
+        Atomics.store(answered, 0, 1);
+        Atomics.notify(answered, 0);
+      }));
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+  `;
+  const worker = new Worker(server, { eval: true, workerData: { cert, key, answered } });
+  open.push(() => worker.terminate());
+  const [port] = await once(worker, 'message');
+  let connections = 0;
+  worker.on('message', () => void connections++);
+  const pool = poolOf({ url: `https://127.0.0.1:${port}`, caBundle: Buffer.from(authority).toString('base64') });
+  await ask(pool);
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    answered[0] = 0;
+    const asked = ask(pool);
+    expect(Atomics.wait(answered, 0, 0, 10_000)).not.toBe('timed-out');
+    await asked;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(connections).toBe(1);
 });
 
 it('whatever comes unasked ends the connection, as does its other end', async () => {
