@@ -2,7 +2,7 @@
  * One kept connection, and the exchange that is on it: a request written, an answer read.
  *
  * Always true: it is free, busy or gone, and once gone it stays so. It is used again only after an answer that was read to its
- * end, with nothing behind it, to a request that was written to its end. Whatever comes while it is free ends it: nobody
+ * end, with nothing behind it, to a request that was written to its end. Whatever comes before a request ends it: nobody
  * asked. An exchange ends in one way: with an answer, with what broke it, or by being given up, of which it is not told.
  */
 import type { TLSSocket } from 'node:tls';
@@ -41,6 +41,7 @@ export class Connection {
   readonly #owner: ConnectionOwner;
   #exchange: Exchange | undefined;
   #reader: AnswerReader | undefined;
+  #isSent = false;
   #isAnswering = false;
   #hasServed = false;
   #isGone = false;
@@ -54,11 +55,20 @@ export class Connection {
     socket.on('close', () => this.breakOff(endOfFile()));
   }
 
-  begin(exchange: Exchange): void {
+  /** Alone it is sent at once; beside others at the end of the turn, so that all who begin in it wake the other side once. */
+  begin(exchange: Exchange, isAlone: boolean): void {
     exchange.connection = this;
     this.#exchange = exchange;
     this.#reader = new AnswerReader(exchange.limitBytes);
     this.#isAnswering = false;
+    this.#isSent = false;
+    if (isAlone) this.#send(exchange);
+    else setImmediate(() => this.#send(exchange));
+  }
+
+  #send(exchange: Exchange): void {
+    if (this.#isGone) return;
+    this.#isSent = true;
     this.#socket.write(exchange.request);
   }
 
@@ -92,8 +102,8 @@ export class Connection {
 
   #take(bytes: Buffer): void {
     const reader = this.#reader;
-    if (!reader) {
-      this.drop();
+    if (!reader || !this.#isSent) {
+      this.breakOff(endOfFile());
       return;
     }
     this.#isAnswering = true;

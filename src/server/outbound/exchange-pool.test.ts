@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { callTarget } from './call-target.ts';
-import { Exchange } from './connection.ts';
+import { Connection, Exchange } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { ExchangePool } from './exchange-pool.ts';
 import { hookCredentials } from './https-hook.testing.ts';
@@ -279,6 +281,42 @@ it('an exchange that is given up takes its connection with it, and is not told',
   hook.answer = (request) => say(request, 'b');
   expect(await Promise.race([told, ask(pool)])).toBe('b');
   expect(hook.requests.map(({ before }) => before)).toEqual([0, 0]);
+});
+
+it('an exchange that is given up before it is sent is never sent', async () => {
+  const { waiting, answer } = held();
+  const hook = await hookWith(answer);
+  const pool = poolOf(hook);
+  const both = Promise.all([ask(pool), ask(pool)]);
+  await eventually(() => expect(waiting).toHaveLength(2));
+  for (const request of waiting.splice(0)) say(request, 'a');
+  await both;
+  const other = ask(pool);
+  ask(pool, (exchange) => pool.giveUp(exchange)).catch(() => {});
+  await eventually(() => expect(hook.sockets.map(({ destroyed }) => destroyed)).toContain(true));
+  say(waiting[0]!, 'b');
+  expect(await other).toBe('b');
+  expect(hook.requests).toHaveLength(3);
+});
+
+it('what comes before a request is sent is no answer to it', async () => {
+  const sent: string[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(bytes, _encoding, done) {
+      sent.push(String(bytes));
+      done();
+    },
+  });
+  const gone: Connection[] = [];
+  const never = () => expect.fail('it is gone');
+  const owner = { freed: never, wasStale: never, gone: (one: Connection) => void gone.push(one) };
+  const connection = new Connection(socket as TLSSocket, owner);
+  const failed = new Promise((resolve) => connection.begin(new Exchange(REQUEST, 100, resolve), false));
+  socket.emit('data', Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'));
+  expect(await failed).toMatchObject({ code: 'ECONNRESET' });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect({ gone, sent }).toEqual({ gone: [connection], sent: [] });
 });
 
 it('an exchange that is given up while it waits is never sent; the connection made for it serves the next', async () => {

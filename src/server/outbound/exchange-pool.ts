@@ -55,7 +55,7 @@ export class ExchangePool {
 
   run(exchange: Exchange): void {
     const idle = this.#takeIdle();
-    if (idle) idle.begin(exchange);
+    if (idle) idle.begin(exchange, this.#connections.size - this.#idle.length === 1);
     else this.#wait(exchange);
   }
 
@@ -142,7 +142,7 @@ export class ExchangePool {
     const next = wanted && this.#waiting.has(wanted) ? wanted : this.#waiting.values().next().value;
     if (next) {
       this.#waiting.delete(next);
-      connection.begin(next);
+      connection.begin(next, this.#connections.size === 1);
     } else this.#rest(connection);
   }
 

@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { eventually } from '../../../test/support/eventually.ts';
 import { callTarget } from './call-target.ts';
 import { type Hook, type HookAnswer, startHook } from './https-hook.testing.ts';
 import { OutboundConnections } from './outbound-connections.ts';
@@ -96,13 +96,16 @@ it.each<[what: string, answer: HookAnswer, text: string]>([
 });
 
 it('whoever does not answer in time is not waited for; an abort is passed on as it is', async () => {
-  const hook = await hookWith('hang');
+  const hook = await hookWith({});
   const made = connections();
   const config = { url: hook.url, caBundle: hook.caBundle };
+  await ask(made, config);
+  hook.answer = () => 'hang';
+  const left = once(hook.requests[0]!.connection, 'close');
   await expect(ask(made, config, { timeoutSeconds: 0.05 })).rejects.toThrow(
     `Post "${hook.url}?timeout=0.05s": context deadline exceeded`,
   );
-  await eventually(() => expect(hook.requests[0]!.connection.destroyed).toBe(true));
+  await left;
   const stop = new AbortController();
   const asked = ask(made, config, { signal: stop.signal });
   stop.abort(new Error('enough'));
