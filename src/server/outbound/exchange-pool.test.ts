@@ -312,7 +312,7 @@ it('what comes before a request is sent is no answer to it', async () => {
   const never = () => expect.fail('it is gone');
   const owner = { freed: never, wasStale: never, gone: (one: Connection) => void gone.push(one) };
   const connection = new Connection(socket as TLSSocket, owner);
-  const failed = new Promise((resolve) => connection.begin(new Exchange(REQUEST, 100, resolve), false));
+  const failed = new Promise((resolve) => connection.begin(new Exchange(REQUEST, 100, true, resolve), false));
   socket.emit('data', Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'));
   expect(await failed).toMatchObject({ code: 'ECONNRESET' });
   await new Promise((resolve) => setImmediate(resolve));
