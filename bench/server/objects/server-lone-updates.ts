@@ -1,7 +1,7 @@
 /**
  * What one update costs when it comes alone: fifty a second, one after the other, on a server that has nothing else to do,
  * beside the same update at 32 in flight. Bare Node, which only reads the body and answers, tells how much of that is the
- * machine's: whoever has slept finds its caches taken by others.
+ * machine's: whoever has slept finds its caches taken by others. And what the disk's part of a commit costs without a store.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Done, interleave, median } from '../../lib/measure.ts';
@@ -16,6 +16,7 @@ import { Contest, type Work } from '../load/server-contest.ts';
 import { GROUPS, newPod, podName, preparePods } from '../load/server-data.ts';
 import { type ContestantName, contestants } from '../load/server-pair.ts';
 import { makeUpdate } from '../load/server-updates.ts';
+import { commitFloor } from './commit-floor.ts';
 
 export const serverLoneUpdates: ServerBenchmark = { name: 'lone-updates', run };
 
@@ -58,9 +59,16 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     return micros(alone, name).map((one) => one - rest);
   };
   const over = (name: ContestantName) => lone(name).map((one, i) => one / micros(crowded, name)[i]!);
+  const floors: { crowded: number[]; alone: number[] } = { crowded: [], alone: [] };
+  for (let round = 0; round < rounds; round++) {
+    floors.crowded.push(await commitFloor(count, 0, signal));
+    floors.alone.push(await commitFloor(count, 1000 / PER_SECOND, signal));
+  }
   return [
     phaseRow('update pod, 32 in flight: CPU', 'µs', crowded, (phase) => phase.cpuMicrosPerOperation),
     valueRow('update pod, alone, 50 a second: CPU', 'µs', lone('server'), { bare: lone('bare'), phases: alone }),
+    valueRow('pages of one commit written and flushed, one after the other: CPU', 'µs', floors.crowded),
+    valueRow('the same, 50 a second: CPU', 'µs', floors.alone),
     valueRow('alone over 32 in flight', 'times', over('server'), { bare: over('bare'), target: { value: ALONE } }),
   ];
 }
