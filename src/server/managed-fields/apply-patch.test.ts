@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { type ApplyRequest, applyPatch } from './apply-patch.ts';
-import { setOfPaths } from './field-set.ts';
+import { setOfPaths } from './field-sets/field-set.ts';
 import { trackUpdate } from './track-update.ts';
 
 const schemas = builtInSchemas();

@@ -15,7 +15,7 @@ import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
-import { type FieldPattern, within } from './field-pattern.ts';
+import { type FieldPattern, within } from './field-sets/field-pattern.ts';
 import {
   countPaths,
   difference,
@@ -28,12 +28,12 @@ import {
   union,
   unionAll,
   withoutSubtrees,
-} from './field-set.ts';
-import { KeylessElementError } from './field-shape.ts';
+} from './field-sets/field-set.ts';
+import { KeylessElementError } from './field-sets/field-shape.ts';
+import { setOfObject, TypedError } from './field-sets/object-set.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
 import { mergeTyped } from './merge-typed.ts';
-import { setOfObject, TypedError } from './object-set.ts';
 import { removeUnowned } from './prune.ts';
 import { neverTracked, trackUpdate } from './track-update.ts';
 

@@ -4,8 +4,8 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { schemaFromOpenApi } from '../schema/from-openapi.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
-import { type FieldSet, toFieldsV1 } from './field-set.ts';
-import { KeylessElementError } from './field-shape.ts';
+import { type FieldSet, toFieldsV1 } from './field-sets/field-set.ts';
+import { KeylessElementError } from './field-sets/field-shape.ts';
 
 const names: Schema = schemaFromOpenApi({
   type: 'object',

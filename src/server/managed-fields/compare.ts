@@ -8,7 +8,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, jsonEqual, ownValue } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
+import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-sets/field-set.ts';
 import {
   elementStep,
   elementsOf,
@@ -19,7 +19,7 @@ import {
   objectOrEmpty,
   type Shape,
   shapeOfValue,
-} from './field-shape.ts';
+} from './field-sets/field-shape.ts';
 
 export type Comparison = { readonly added: FieldSet; readonly modified: FieldSet; readonly removed: FieldSet };
 

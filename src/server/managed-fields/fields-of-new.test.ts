@@ -17,8 +17,8 @@ import {
   toFieldsV1,
   union,
   withoutSubtrees,
-} from './field-set.ts';
-import { KeylessElementError } from './field-shape.ts';
+} from './field-sets/field-set.ts';
+import { KeylessElementError } from './field-sets/field-shape.ts';
 import { fieldsOfNew } from './fields-of-new.ts';
 import { neverTracked } from './track-update.ts';
 

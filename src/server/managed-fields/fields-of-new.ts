@@ -14,7 +14,7 @@ import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { sharedObject } from '../codec/json/shared-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { FieldSet } from './field-set.ts';
+import type { FieldSet } from './field-sets/field-set.ts';
 import {
   elementStep,
   isEmptyAs,
@@ -26,7 +26,7 @@ import {
   type Shape,
   shapeOf,
   shapeOfValue,
-} from './field-shape.ts';
+} from './field-sets/field-shape.ts';
 
 type Member = {
   readonly key: string;

@@ -9,8 +9,8 @@ import { isObject } from '../codec/json/json-objects.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
-import { difference, emptySet, type FieldSet, unionAll } from './field-set.ts';
-import { setOfObject, TypedError } from './object-set.ts';
+import { difference, emptySet, type FieldSet, unionAll } from './field-sets/field-set.ts';
+import { setOfObject, TypedError } from './field-sets/object-set.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 const kubectl = 'kubectl';

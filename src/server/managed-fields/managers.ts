@@ -8,7 +8,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
 import { isObject } from '../codec/json/json-objects.ts';
-import { type FieldSet, fromFieldsV1, toFieldsV1, unionAll } from './field-set.ts';
+import { type FieldSet, fromFieldsV1, toFieldsV1, unionAll } from './field-sets/field-set.ts';
 
 const maxUpdaters = 10;
 /** So many steps are looked up one by one. */

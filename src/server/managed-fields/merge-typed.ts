@@ -8,7 +8,14 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { elementStep, isEmptyAs, listOrEmpty, memberSchema, objectOrEmpty, shapeOfValue } from './field-shape.ts';
+import {
+  elementStep,
+  isEmptyAs,
+  listOrEmpty,
+  memberSchema,
+  objectOrEmpty,
+  shapeOfValue,
+} from './field-sets/field-shape.ts';
 
 export function mergeTyped(live: JsonObject, applied: JsonObject, schema: Schema): JsonObject {
   const result: JsonObject = {};

@@ -6,7 +6,7 @@ import { checkObject } from '../codec/check-object.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { KeylessElementError } from './field-shape.ts';
+import { KeylessElementError } from './field-sets/field-shape.ts';
 import { fieldsOfNew } from './fields-of-new.ts';
 import { leastOwnedBytes } from './owned-size.ts';
 import { neverTracked } from './track-update.ts';

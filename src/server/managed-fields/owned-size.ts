@@ -7,7 +7,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { elementStep, memberSchema, shapeOfValue } from './field-shape.ts';
+import { elementStep, memberSchema, shapeOfValue } from './field-sets/field-shape.ts';
 
 /** `"":{}` */
 const AROUND_STEP = 5;

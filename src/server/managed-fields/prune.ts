@@ -9,8 +9,15 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { difference, type FieldNode, type FieldSet, intersection, leaf, union } from './field-set.ts';
-import { elementStep, elementsOf, isEmptyAs, listOrEmpty, memberSchema, shapeOfValue } from './field-shape.ts';
+import { difference, type FieldNode, type FieldSet, intersection, leaf, union } from './field-sets/field-set.ts';
+import {
+  elementStep,
+  elementsOf,
+  isEmptyAs,
+  listOrEmpty,
+  memberSchema,
+  shapeOfValue,
+} from './field-sets/field-shape.ts';
 
 /** `last`: what the applier had; `owned`: what it has now, and what all others have. */
 export function removeUnowned(merged: JsonObject, last: FieldSet, owned: FieldSet, schema: Schema): JsonObject {

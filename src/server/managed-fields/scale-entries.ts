@@ -7,7 +7,7 @@
  * updater is known by its version too, and that of a Scale is another one.
  */
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
-import { difference, type FieldSet, intersection, setOfPaths } from './field-set.ts';
+import { difference, type FieldSet, intersection, setOfPaths } from './field-sets/field-set.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
 
 const SCALE_VERSION = 'autoscaling/v1';

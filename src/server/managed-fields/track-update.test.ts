@@ -3,7 +3,7 @@ import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject } from '../../api/json.ts';
 import { checkObject } from '../codec/check-object.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { setOfPaths } from './field-set.ts';
+import { setOfPaths } from './field-sets/field-set.ts';
 import { trackUpdate, type UpdateToTrack } from './track-update.ts';
 
 const schemas = builtInSchemas();

@@ -12,8 +12,16 @@ import { isObject } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
-import { difference, emptySet, type FieldSet, leaf, setOfPaths, union, withoutSubtrees } from './field-set.ts';
-import { KeylessElementError } from './field-shape.ts';
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  leaf,
+  setOfPaths,
+  union,
+  withoutSubtrees,
+} from './field-sets/field-set.ts';
+import { KeylessElementError } from './field-sets/field-shape.ts';
 import { fieldsOfNew } from './fields-of-new.ts';
 import { findManager, Manager, type ManagerId, makeEntry, readManagers, writeManagers } from './managers.ts';
 

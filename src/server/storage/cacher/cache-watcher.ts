@@ -12,7 +12,7 @@ import type { Revision } from '../../../store/index.ts';
 import { isExpired } from '../object-storage.ts';
 import { type Ahead, ObjectWatch, type ObjectWatchOptions } from '../object-watch.ts';
 import type { Cacher } from './cacher.ts';
-import type { Subscriber } from './watch-index.ts';
+import type { Subscriber } from './indexes/watch-index.ts';
 
 const STRETCH_EVENTS = 500;
 

@@ -45,15 +45,15 @@ import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 import { SetBackError } from '../set-back-error.ts';
 import { CacheWatcher } from './cache-watcher.ts';
+import { ValueIndexes } from './indexes/value-indexes.ts';
+import { WatchIndex } from './indexes/watch-index.ts';
 import { KnownPast } from './known-past.ts';
 import type { CacheFollower, ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
-import { PackedObjects } from './packed-objects.ts';
-import { pinnedRange } from './pinned-range.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
+import { PackedObjects } from './state/packed-objects.ts';
+import { pinnedRange } from './state/pinned-range.ts';
 import { StoreReflector } from './store-reflector.ts';
-import { ValueIndexes } from './value-indexes.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
-import { WatchIndex } from './watch-index.ts';
 
 export type CacherOptions = {
   readonly store: Store;

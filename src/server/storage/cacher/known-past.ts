@@ -6,8 +6,8 @@
  * is none.
  */
 import type { Revision } from '../object-storage.ts';
-import type { PastState } from './past-state.ts';
-import { PastStates } from './past-states.ts';
+import type { PastState } from './state/past-state.ts';
+import { PastStates } from './state/past-states.ts';
 import type { WatchCache } from './watch-cache.ts';
 
 export class KnownPast {

@@ -12,9 +12,9 @@
  * Where another thread packs, in memory that both see, nothing is copied here: it tells where objects lie now.
  */
 
-import { type ObjectMemory, ownMemory } from '../objects/object-memory.ts';
-import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../objects/slab.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { type ObjectMemory, ownMemory } from '../../objects/object-memory.ts';
+import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../../objects/slab.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { OrderedMap, type Weighed } from './ordered-map.ts';
 
 /** Not worth a pass. */

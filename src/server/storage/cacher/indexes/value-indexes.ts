@@ -4,9 +4,9 @@
  * of one that nobody has asked for in a long row of lists, so that whoever asks for ever other labels costs a search each time
  * and not an index as well.
  */
-import type { Pin } from '../objects/selection.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
-import type { Pinned } from './pinned-range.ts';
+import type { Pin } from '../../objects/selection.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
+import type { Pinned } from '../state/pinned-range.ts';
 import { type Present, ValueIndex } from './value-index.ts';
 
 export const MOST_LABELS = 8;

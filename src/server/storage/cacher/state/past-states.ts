@@ -2,8 +2,8 @@
  * The last few states that somebody lists in pages, each at a revision of its own: kept for the next page, which then learns
  * only what is new since the last one. Whoever asks for one that was forgotten has it made again from the window.
  */
-import type { Revision } from '../object-storage.ts';
-import type { ObjectEvent } from '../objects/object-event.ts';
+import type { Revision } from '../../object-storage.ts';
+import type { ObjectEvent } from '../../objects/object-event.ts';
 import { PastState } from './past-state.ts';
 
 const MOST = 4;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { factsOf } from '../../registry/kind-facts.ts';
-import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../objects/object-codec.ts';
-import type { Pin } from '../objects/selection.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { factsOf } from '../../../registry/kind-facts.ts';
+import { Registry } from '../../../registry/registry.ts';
+import { ObjectCodec } from '../../objects/object-codec.ts';
+import type { Pin } from '../../objects/selection.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { MOST_LABELS, UNASKED, ValueIndexes } from './value-indexes.ts';
 
 // Time stands still, so that an index is made in one slice, whatever else the machine does.

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { factsOf } from '../../registry/kind-facts.ts';
-import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../objects/object-codec.ts';
-import { PACKED_BYTES, piecesOf, SLAB_BYTES, SlabWriter } from '../objects/slab.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { factsOf } from '../../../registry/kind-facts.ts';
+import { Registry } from '../../../registry/registry.ts';
+import { ObjectCodec } from '../../objects/object-codec.ts';
+import { PACKED_BYTES, piecesOf, SLAB_BYTES, SlabWriter } from '../../objects/slab.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { PackedObjects } from './packed-objects.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;

@@ -9,11 +9,11 @@
  *     { "f:data": { "f:k": {} } }               k only
  *     { "f:data": {} }                          data itself only
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { cutText, jsonText } from '../../api/json-text.ts';
-import { isObject, setKey } from '../codec/json/json-objects.ts';
-import { parseJson } from '../codec/json/json-reader.ts';
-import { sharedObject } from '../codec/json/shared-objects.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { cutText, jsonText } from '../../../api/json-text.ts';
+import { isObject, setKey } from '../../codec/json/json-objects.ts';
+import { parseJson } from '../../codec/json/json-reader.ts';
+import { sharedObject } from '../../codec/json/shared-objects.ts';
 
 export type FieldSet = ReadonlyMap<string, FieldNode>;
 export type FieldNode = { readonly isOwned: boolean; readonly children: FieldSet };

@@ -5,9 +5,9 @@
  * search. Always true once it is ready: under each value lies exactly what has that value now; what has not got the label
  * lies nowhere. `change` tells it of every change from its first moment on.
  */
-import { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { Pin } from '../objects/selection.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { WorkSlices } from '../../../event-loop/work-slices.ts';
+import type { Pin } from '../../objects/selection.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 
 const COMMON_SHARE = 1 / 8;
 

@@ -9,9 +9,9 @@
  *
  * Always true: members are live; each gets every frame of its group, in order.
  */
-import { type EventEncoding, frameOf } from '../event-encoding.ts';
-import type { ObjectEvent } from '../objects/object-event.ts';
-import type { Pin, Selection } from '../objects/selection.ts';
+import { type EventEncoding, frameOf } from '../../event-encoding.ts';
+import type { ObjectEvent } from '../../objects/object-event.ts';
+import type { Pin, Selection } from '../../objects/selection.ts';
 import { SmallSet } from './small-set.ts';
 
 export interface Subscriber {

@@ -6,9 +6,9 @@
  * Always true: `learn` was told of every change since the revision, in order, so that to read a page takes as long as the
  * page and what changed within it, however many objects there are and however much has changed elsewhere.
  */
-import type { ObjectRange, Revision } from '../object-storage.ts';
-import type { ObjectEvent } from '../objects/object-event.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import type { ObjectRange, Revision } from '../../object-storage.ts';
+import type { ObjectEvent } from '../../objects/object-event.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { OrderedMap } from './ordered-map.ts';
 
 /** What is there now. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { eventually } from '../../../../test/support/eventually.ts';
-import { factsOf } from '../../registry/kind-facts.ts';
-import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../objects/object-codec.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { eventually } from '../../../../../test/support/eventually.ts';
+import { factsOf } from '../../../registry/kind-facts.ts';
+import { Registry } from '../../../registry/registry.ts';
+import { ObjectCodec } from '../../objects/object-codec.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { ValueIndex } from './value-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;

@@ -4,11 +4,11 @@
  * Every leaf is in the set, every null, every list element, and every entry of a map; a struct, a map or a list on the
  * way is not, unless it is an empty struct or map. An object that does not fit its schema fails with a TypedError that names the path.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { cutText, jsonText } from '../../api/json-text.ts';
-import { isObject } from '../codec/json/json-objects.ts';
-import { planOf } from '../codec/type-plan.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { cutText, jsonText } from '../../../api/json-text.ts';
+import { isObject } from '../../codec/json/json-objects.ts';
+import { planOf } from '../../codec/type-plan.ts';
+import type { Schema } from '../../schema/schema.ts';
 import { type FieldNode, type FieldSet, leaf, pathText } from './field-set.ts';
 import { elementStep, isEmptyAs, memberSchema, shapeOfValue } from './field-shape.ts';
 

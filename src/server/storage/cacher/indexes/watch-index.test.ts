@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseFieldSelector, parseLabelSelector } from '../../../api/index.ts';
-import { JsonEvents } from '../../encodings/json-events.ts';
-import { factsOf } from '../../registry/kind-facts.ts';
-import { Registry } from '../../registry/registry.ts';
-import type { EventEncoding } from '../event-encoding.ts';
-import { ObjectCodec } from '../objects/object-codec.ts';
-import { ObjectEvent } from '../objects/object-event.ts';
-import { type EventType, Selection } from '../objects/selection.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import { parseFieldSelector, parseLabelSelector } from '../../../../api/index.ts';
+import { JsonEvents } from '../../../encodings/json-events.ts';
+import { factsOf } from '../../../registry/kind-facts.ts';
+import { Registry } from '../../../registry/registry.ts';
+import type { EventEncoding } from '../../event-encoding.ts';
+import { ObjectCodec } from '../../objects/object-codec.ts';
+import { ObjectEvent } from '../../objects/object-event.ts';
+import { type EventType, Selection } from '../../objects/selection.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import { type Subscriber, WatchIndex } from './watch-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;

@@ -1,7 +1,7 @@
 /** A page of objects that an index has found, as they are or as they were. */
-import type { ObjectRange } from '../object-storage.ts';
-import type { Pin } from '../objects/selection.ts';
-import type { StoredObject } from '../objects/stored-object.ts';
+import type { ObjectRange } from '../../object-storage.ts';
+import type { Pin } from '../../objects/selection.ts';
+import type { StoredObject } from '../../objects/stored-object.ts';
 import type { PastState, Present } from './past-state.ts';
 
 /** Found by an index. */

@@ -5,10 +5,10 @@
  * everything, the value says what it is: an object has members, all else is one leaf. Null is what the other side of a
  * comparison is, and an object where there is none.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { jsonText } from '../../api/json-text.ts';
-import { isObject, ownValue } from '../codec/json/json-objects.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { jsonText } from '../../../api/json-text.ts';
+import { isObject, ownValue } from '../../codec/json/json-objects.ts';
+import type { Schema } from '../../schema/schema.ts';
 import { valueStep } from './field-set.ts';
 
 export type Shape = 'leaf' | 'members' | 'keyed' | 'set';
