@@ -65,6 +65,7 @@ const order = {
     ['start-controllers.ts'],
     ['index.ts'],
   ],
+  'src/controllers/workloads': [['.'], ['jobs']],
   'src/testing': [['.', 'clocks', 'faults'], ['server'], ['index.ts']],
   'src/page': [['data'], ['parts'], ['operator', 'views'], ['main.tsx']],
   'src/server': [

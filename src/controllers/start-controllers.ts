@@ -26,14 +26,14 @@ import { schedulerController } from './nodes/scheduler.ts';
 import { isRefusedByNamespace } from './refused-by-namespace.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
 import { volumeProtectionController } from './storage/volume-protection.ts';
-import { cronJobController } from './workloads/cron-job.ts';
 import { daemonSetController } from './workloads/daemon-set.ts';
 import { deploymentController } from './workloads/deployment.ts';
 import { disruptionController } from './workloads/disruption.ts';
-import { jobController } from './workloads/job.ts';
+import { cronJobController } from './workloads/jobs/cron-job.ts';
+import { jobController } from './workloads/jobs/job.ts';
+import { ttlAfterFinishedController } from './workloads/jobs/ttl-after-finished.ts';
 import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set.ts';
-import { ttlAfterFinishedController } from './workloads/ttl-after-finished.ts';
 
 export type ControllersOptions = Partial<Omit<KubeletOptions, 'nodeNames'>> & {
   /** As `--controllers` takes them; without it those that a bare server needs. */

@@ -2,7 +2,7 @@
  * The indexes of an Indexed Job: those that are done as text (`0-2,4`), and those that are still to be given. They are kept as
  * ranges: a Job may have two thousand million of them, of which most are done.
  */
-import type { corev1 } from '../../client/index.ts';
+import type { corev1 } from '../../../client/index.ts';
 
 const INDEX = 'batch.kubernetes.io/job-completion-index';
 

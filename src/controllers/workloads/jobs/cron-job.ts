@@ -4,8 +4,8 @@
  * Of several times that were missed the last is made up for, if it is not longer ago than `startingDeadlineSeconds`. What
  * happens when the one before still runs is `concurrencyPolicy`; old Jobs beyond the history limits go.
  */
-import { rfc3339, wallNow } from '../../api/index.ts';
-import { batchv1, isApiError } from '../../client/index.ts';
+import { rfc3339, wallNow } from '../../../api/index.ts';
+import { batchv1, isApiError } from '../../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -14,11 +14,11 @@ import {
   type ReconcileContext,
   requeueAfter,
   setControllerReference,
-} from '../../controller/index.ts';
-import { byController } from '../pods/indexes.ts';
-import { messageOf } from '../pods/own-pods.ts';
-import { isRefusedByNamespace } from '../refused-by-namespace.ts';
-import { writeStatus } from '../write-status.ts';
+} from '../../../controller/index.ts';
+import { byController } from '../../pods/indexes.ts';
+import { messageOf } from '../../pods/own-pods.ts';
+import { isRefusedByNamespace } from '../../refused-by-namespace.ts';
+import { writeStatus } from '../../write-status.ts';
 import { CronSchedule } from './cron-schedule.ts';
 
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';

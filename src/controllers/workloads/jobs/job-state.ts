@@ -2,10 +2,10 @@
  * How far a Job is: which ends of its Pods are counted, which indexes are done or given up, and whether that is its end. Pure but
  * for the time.
  */
-import { wallNow } from '../../api/index.ts';
-import type { batchv1, corev1 } from '../../client/index.ts';
-import { hasFinalizer, isBeingDeleted } from '../../controller/index.ts';
-import { isActive, isFinished } from '../pods/pod-state.ts';
+import { wallNow } from '../../../api/index.ts';
+import type { batchv1, corev1 } from '../../../client/index.ts';
+import { hasFinalizer, isBeingDeleted } from '../../../controller/index.ts';
+import { isActive, isFinished } from '../../pods/pod-state.ts';
 import { countIndexes, hasIndex, indexesText, indexOf } from './job-indexes.ts';
 import { failsIndex, failuresOf, judgeFailure, successOf } from './job-policies.ts';
 

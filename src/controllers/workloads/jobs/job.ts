@@ -6,8 +6,8 @@
  * than `backoffLimit`, or as the policies say (job-policies.ts). Indexes with a limit of their own are tried again each by
  * itself: what was before is carried from Pod to Pod.
  */
-import { greatestOf, leastOf, rfc3339, wallNow } from '../../api/index.ts';
-import { batchv1, corev1, type Draft, mergePatch } from '../../client/index.ts';
+import { greatestOf, leastOf, rfc3339, wallNow } from '../../../api/index.ts';
+import { batchv1, corev1, type Draft, mergePatch } from '../../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -18,11 +18,11 @@ import {
   type ReconcileContext,
   requeueAfter,
   setCondition,
-} from '../../controller/index.ts';
-import { podIndexers } from '../pods/indexes.ts';
-import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
-import { isActive, isFinished, isLeaving, isReady } from '../pods/pod-state.ts';
-import { settle, writeStatus } from '../write-status.ts';
+} from '../../../controller/index.ts';
+import { podIndexers } from '../../pods/indexes.ts';
+import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../../pods/own-pods.ts';
+import { isActive, isFinished, isLeaving, isReady } from '../../pods/pod-state.ts';
+import { settle, writeStatus } from '../../write-status.ts';
 import { freeIndexes, indexesText } from './job-indexes.ts';
 import { failureAnnotations, failuresOf } from './job-policies.ts';
 import { type Count, countEnds, deadlineMs, FIRST, judge, TRACKING, total, type Verdict } from './job-state.ts';

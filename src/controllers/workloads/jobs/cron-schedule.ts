@@ -5,7 +5,7 @@
  * Always true: the next time is later than the one asked about. Months, days and hours in which it cannot come are passed over
  * whole, and about eight years are looked at: a schedule that never comes (30 February) ends there.
  */
-import { DurationError, parseGoDurationMs } from '../../api/index.ts';
+import { DurationError, parseGoDurationMs } from '../../../api/index.ts';
 
 const MACROS: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',

@@ -1,13 +1,13 @@
 /** Jobs that say so go some seconds after their end, with their Pods. */
-import { wallNow } from '../../api/index.ts';
-import { batchv1, isApiError } from '../../client/index.ts';
+import { wallNow } from '../../../api/index.ts';
+import { batchv1, isApiError } from '../../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
   findCondition,
   isBeingDeleted,
   requeueAfter,
-} from '../../controller/index.ts';
+} from '../../../controller/index.ts';
 
 export const ttlAfterFinishedController: ControllerDefinition<batchv1.Job> = defineController({
   name: 'ttl-after-finished-controller',

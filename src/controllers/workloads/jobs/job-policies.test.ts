@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { batchv1, corev1 } from '../../client/index.ts';
+import type { batchv1, corev1 } from '../../../client/index.ts';
 import { failureAnnotations, judgeFailure } from './job-policies.ts';
 
 const rules: batchv1.PodFailurePolicyRule[] = [

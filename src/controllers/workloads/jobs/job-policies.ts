@@ -4,7 +4,7 @@
  *
  * Of several rules the first that a Pod matches decides; one that matches none counts.
  */
-import type { batchv1, corev1 } from '../../client/index.ts';
+import type { batchv1, corev1 } from '../../../client/index.ts';
 import { commonIndexes, countIndexes } from './job-indexes.ts';
 
 type Action = batchv1.PodFailurePolicyRule['action'];
