@@ -12,6 +12,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { TLSSocket } from 'node:tls';
+import { leastOf } from '../../api/extremes.ts';
 import { type AbortNotice, RequestNotice } from '../request/abort-notice.ts';
 import { Connection, type ConnectionOwner, type Exchange } from './connection.ts';
 
@@ -170,7 +171,7 @@ export class ExchangePool {
     const now = performance.now();
     for (const one of [...this.#idle]) if (one.idleUntil <= now) one.drop();
     if (this.#idle.length === 0) return;
-    const nextMs = Math.min(...this.#idle.map(({ idleUntil }) => idleUntil)) - now;
+    const nextMs = leastOf(this.#idle.map(({ idleUntil }) => idleUntil)) - now;
     this.#sweeping = setTimeout(() => this.#sweep(), nextMs).unref();
   }
 
