@@ -89,6 +89,7 @@ function toResource(
     schema: builtInSchemas().custom(withEmbeddedTypes(openApi, objectMetaName)),
     isCustom: true,
     storageVersion: storage,
+    definedVersions: spec.versions.map(({ name }) => name),
     selectableFields: selectableIn(version),
     selectableInAny,
     openApi,

@@ -15,6 +15,7 @@ import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
+import { type EntryVersions, withoutStale } from './entry-versions.ts';
 import { type FieldPattern, within } from './field-sets/field-pattern.ts';
 import {
   countPaths,
@@ -46,6 +47,8 @@ export type ApplyRequest = {
   readonly manager: string;
   readonly apiVersion: string;
   readonly subresource?: string;
+  /** Absent: entries may be in any. */
+  readonly versions?: EntryVersions;
   readonly force?: boolean;
   readonly now: string;
   /** Fields that nobody owns by writing here, with all below them: `status`, or all but it. What becomes of them is not decided here. */
@@ -74,12 +77,13 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObj
 
 function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, undefined> {
   const { live, body, schema, manager, apiVersion, subresource = '', force = false, now, ignored = emptySet } = request;
-  const { ownable } = request;
+  const { ownable, versions } = request;
   const counted = (set: FieldSet) => (ownable ? within(set, ownable) : withoutSubtrees(set, ignored));
   const asked = setOfObject(body, schema);
   yield;
   const base = live ?? {};
-  const managers = readManagers(live ? (entriesOf(live) ?? firstEntries(request)) : undefined);
+  const all = readManagers(live ? (entriesOf(live) ?? firstEntries(request)) : undefined);
+  const managers = withoutStale(all, versions);
   const id = { manager, operation: 'Apply', apiVersion, subresource };
   const former = findManager(managers, id);
   const others = managers.filter((other) => other !== former);
@@ -109,7 +113,7 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
 
   const isSame = live !== undefined && jsonEqual(bare, object); // the order of a list counts, though nobody owns it
   yield;
-  const self = new Manager(id, isSame ? former?.time : now);
+  const self = new Manager(id, isSame ? findManager(all, id)?.time : now);
   self.set = tracked(applied);
   const result = withLastApplied(isSame ? bare : object, body, manager);
   return withManagedFields(result, writeManagers([...others, self]));

@@ -1,6 +1,7 @@
 /** Who owns which field of an object: tracking of plain writes, and server-side apply. */
 export { readApplyBody } from './apply-body.ts';
 export { applyPatch, applySteps } from './apply-patch.ts';
+export type { EntryVersions } from './entry-versions.ts';
 export { type FieldPattern, patternOf } from './field-sets/field-pattern.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-sets/field-set.ts';
 export { shapeOfValue } from './field-sets/field-shape.ts';

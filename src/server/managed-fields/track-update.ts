@@ -12,6 +12,7 @@ import { isObject } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
+import { type EntryVersions, isStale } from './entry-versions.ts';
 import {
   difference,
   emptySet,
@@ -34,6 +35,8 @@ export type UpdateToTrack = {
   readonly apiVersion: string;
   readonly operation?: 'Update';
   readonly subresource?: string;
+  /** Absent: entries may be in any. */
+  readonly versions?: EntryVersions;
   /** The time as it is written, e.g. `2026-11-15T08:00:07Z`. */
   readonly now: string;
   /** What was sent besides, and will not be kept: it counts only in that its elements must be told apart. */
@@ -63,13 +66,16 @@ const metadataItself: FieldSet = new Map([['f:metadata', leaf]]);
 
 /** The new `metadata.managedFields`; undefined if there are none. */
 export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
-  const { schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
+  const { schema, manager, apiVersion, subresource = '', versions, now, ignored = emptySet } = update;
   const after = withNullsForAbsent(update.after, schema);
   if (!update.before) return trackCreate({ ...update, after });
   const before = withNullsForAbsent(update.before, schema);
   const entries = entriesToStartFrom(before, after, subresource);
-  const managers = readManagers(entries);
-  if (managers.length === 0) return undefined;
+  const all = readManagers(entries);
+  if (all.length === 0) return undefined;
+  const managers = all.filter((one) => !isStale(one, versions));
+  const hasStale = managers.length < all.length;
+  if (hasStale && versions?.isCustom) return entriesOf(before) as unknown as ManagedFieldsEntry[] | undefined;
 
   const { discarded } = update;
   const comparison = orUndefined(() => {
@@ -82,7 +88,7 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), notTracked);
   const changed = counted(union(comparison.added, comparison.modified));
   const removed = counted(comparison.removed);
-  if (isSameComparison({ added: changed, modified: emptySet, removed }))
+  if (!hasStale && isSameComparison({ added: changed, modified: emptySet, removed }))
     return entries as unknown as ManagedFieldsEntry[];
 
   const id = { manager, operation: 'Update', apiVersion, subresource };

@@ -3,6 +3,7 @@
  * and custom ones (all alike).
  */
 import type { JsonValue } from '../../api/json.ts';
+import { builtInResources } from './built-in-resources.ts';
 import {
   type DependentsRule,
   type KindRow,
@@ -27,6 +28,8 @@ export type KindFacts = {
   /** Below the root of all keys, no slash at either end: keys are `<root>/<prefix>/[<namespace>/]<name>`. */
   readonly keyPrefix: string;
   readonly nameRule: NameRule;
+  /** All versions there are of the kind, as `v1` or `group/version`: for built-in kinds those that are served. */
+  readonly versions: ReadonlySet<string>;
   /** Counts changes of what is wanted in `metadata.generation`. */
   readonly hasGeneration: boolean;
   /** An update without a resourceVersion overwrites whatever is there. */
@@ -82,8 +85,9 @@ function builtInFacts(resource: Resource): KindFacts {
   const fields = fieldsOf(resource, row.fields, row.unknownField);
   return {
     storage: storageOf(resource, row),
-    keyPrefix: row.storedUnder ?? resource.plural,
+    keyPrefix: keyPrefixOf(resource, row),
     nameRule: row.nameRule ?? 'subdomain',
+    versions: builtInVersions(resource, row),
     hasGeneration: row.hasGeneration ?? false,
     allowsUnconditionalUpdate: !row.needsResourceVersion,
     createsOnUpdate: row.createsOnUpdate ?? false,
@@ -110,6 +114,7 @@ function customFacts(resource: Resource): KindFacts {
     storage: { group, version: storageVersion, plural, kind },
     keyPrefix: `${group}/${plural}`,
     nameRule: 'subdomain',
+    versions: new Set((resource.definedVersions ?? [version]).map((name) => `${group}/${name}`)),
     hasGeneration: true,
     allowsUnconditionalUpdate: false,
     createsOnUpdate: false,
@@ -128,6 +133,23 @@ function customFacts(resource: Resource): KindFacts {
     },
     unknownField: 'plain',
   };
+}
+
+/** Of the same objects, whatever the group: what is kept in one place is one kind. */
+function builtInVersions(resource: Resource, row: KindRow): ReadonlySet<string> {
+  if (versionsByPrefix.size === 0)
+    for (const one of builtInResources()) {
+      const prefix = keyPrefixOf(one, kindTable[qualifiedName(one)] ?? {});
+      const versions = versionsByPrefix.get(prefix) ?? new Set();
+      versionsByPrefix.set(prefix, versions.add(one.groupVersion));
+    }
+  return versionsByPrefix.get(keyPrefixOf(resource, row)) ?? new Set([resource.groupVersion]);
+}
+
+const versionsByPrefix = new Map<string, Set<string>>();
+
+function keyPrefixOf({ plural }: Resource, { storedUnder }: KindRow): string {
+  return storedUnder ?? plural;
 }
 
 function storageOf({ group, version, plural, kind }: Resource, { storedAs }: KindRow): StorageResource {

@@ -24,7 +24,7 @@ import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { readBody } from '../input/read-body.ts';
 import { writeOptions } from '../input/write-options.ts';
 import { nowInSeconds, type Rest } from '../rest.ts';
-import { checkNames, ignoredFields, ownableFields } from './prepare.ts';
+import { checkNames, entryVersions, ignoredFields, ownableFields } from './prepare.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
 
 export async function handlePatch(
@@ -101,6 +101,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
       manager: options.manager,
       apiVersion: groupVersion,
       subresource: place.subresource,
+      versions: entryVersions(storage),
       force: options.force,
       now: nowInSeconds(),
       ignored: ignoredFields(storage, place.subresource),

@@ -27,6 +27,7 @@ import { withoutClusterPolicy } from '../../kinds/pods/security/cluster-policy.t
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import {
   areReadable,
+  type EntryVersions,
   emptySet,
   type FieldPattern,
   type FieldSet,
@@ -335,6 +336,11 @@ function mostBytes({ objects }: ResourceStorage): number {
   return objects.maxObjectBytes ?? LIMIT_BODY_BYTES;
 }
 
+/** The versions that entries of an object may be in. */
+export function entryVersions({ resource, facts }: ResourceStorage): EntryVersions {
+  return { known: facts.versions, isCustom: resource.isCustom };
+}
+
 /** What was sent, with the defaults of its status. */
 function withStatusOf({ status }: KubeObject, { status: _sent, ...rest }: KubeObject): Omit<KubeObject, 'status'> {
   return status === undefined ? rest : { ...rest, status };
@@ -362,6 +368,7 @@ function track(
     manager,
     apiVersion: groupVersion,
     subresource: context.subresource,
+    versions: entryVersions(storage),
     now: context.now,
     ignored: ignoredFields(storage, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
