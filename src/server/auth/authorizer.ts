@@ -86,8 +86,7 @@ export function attributesOf(
   const name = isSelecting ? selectedName(query()?.get('fieldSelector') ?? '') : requestInfo.name;
   const namespace =
     requestInfo.namespace === '' && resource === 'namespaces' ? requestInfo.name : requestInfo.namespace;
-  const isHead = verb === '' && method === 'HEAD';
-  return { kind: 'resource', verb: isHead ? 'get' : verb, group, version, resource, subresource, namespace, name };
+  return { kind: 'resource', verb, group, version, resource, subresource, namespace, name };
 }
 
 export function forbiddenBy(user: UserInfo, attributes: Attributes, reason = ''): StatusError {

@@ -30,7 +30,9 @@ it.each<[string, string, Partial<Extract<RequestInfo, { kind: 'resource' }>>]>([
   ['PATCH', '/api/v1/namespaces/x/pods/p', { resource: 'pods', namespace: 'x', name: 'p', verb: 'patch' }],
   ['DELETE', '/api/v1/namespaces/x/pods', { resource: 'pods', namespace: 'x', verb: 'deletecollection' }],
   ['DELETE', '/api/v1/namespaces/x/pods/p', { resource: 'pods', namespace: 'x', name: 'p', verb: 'delete' }],
-  ['HEAD', '/api/v1/pods', { resource: 'pods', verb: '' }],
+  ['HEAD', '/api/v1/pods', { resource: 'pods', verb: 'list' }],
+  ['HEAD', '/api/v1/pods?watch=1', { resource: 'pods', verb: 'watch' }],
+  ['HEAD', '/api/v1/namespaces/ns/pods/a', { resource: 'pods', namespace: 'ns', name: 'a', verb: 'get' }],
   ['PURGE', '/api/v1/pods/p', { resource: 'pods', name: 'p', verb: '' }],
   [
     'GET',

@@ -23,7 +23,8 @@ export type RequestInfo =
       readonly name: string;
       /**
        * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; empty for methods that the
-       * API does not have (HEAD, OPTIONS, ...): a 405 where the path leads somewhere.
+       * API does not have (OPTIONS, ...): a 405 where the path leads somewhere. A HEAD asks for what a GET does, whether
+       * or not it is answered.
        */
       readonly verb: string;
       /** Segments after the subresource. */
@@ -65,7 +66,7 @@ export function parseRequestInfo(method: string, path: string, query: () => URLS
   }
   const [resource = '', name = '', subresource = ''] = rest;
   const beyond = rest.length > 3 ? rest.slice(3) : NOTHING;
-  const verb = isWatchPath && method === 'GET' ? 'watch' : verbOf(method, name !== '', query);
+  const verb = isWatchPath && (method === 'GET' || method === 'HEAD') ? 'watch' : verbOf(method, name !== '', query);
   return {
     kind: 'resource',
     group,
@@ -88,6 +89,7 @@ export function isLongRunning(requestInfo: RequestInfo): boolean {
 function verbOf(method: string, isObject: boolean, query: () => URLSearchParams): string {
   switch (method) {
     case 'GET':
+    case 'HEAD':
       if (isObject) return 'get';
       return booleanParameter(query(), 'watch') ? 'watch' : 'list';
     case 'POST':

@@ -32,8 +32,11 @@ export function handleResource(rest: Rest, context: RequestContext): boolean | P
     if (resource.isCustom) return false;
     throw resourceNotFound();
   }
+  // Of custom kinds a HEAD is answered as a GET is; a stream without its body would be nothing.
+  if (context.method === 'HEAD' && !resource.isCustom) throw methodNotAllowed();
   const isAcrossAll = resource.isNamespaced && requestInfo.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
+  if (context.method === 'HEAD' && requestInfo.verb === 'watch') throw methodNotAllowed('watch', resource);
   if (resource.custom?.deprecation) context.warn(resource.custom.deprecation);
   if (requestInfo.subresource !== '')
     return inLine(rest, context, requestInfo, handleSubresource(rest, context, resource, requestInfo)).then(isAnswered);
