@@ -17,8 +17,8 @@ import { applyFieldValidation, type FieldFaults, type FieldValidation } from './
 import { type FaultPath, maxFaults, pathLimitBytes } from './json/fault-paths.ts';
 import { isObject } from './json/json-objects.ts';
 import { countJson, JsonSyntaxError, readJson } from './json/json-reader.ts';
-import { messageOfKind } from './protobuf/message-tables.ts';
 import { readEnvelope, readKind } from './protobuf/protobuf-reader.ts';
+import { internalType, registeredType } from './registered-kinds.ts';
 import { readYamlBytes } from './yaml/yaml-aside.ts';
 import { YamlSyntaxError } from './yaml/yaml-reader.ts';
 
@@ -277,12 +277,10 @@ export function typeFault(
   { kind, apiVersion }: { readonly kind: string; readonly apiVersion: string },
   resource: Pick<BodyType, 'kind' | 'groupVersion'>,
 ): { readonly isKnown: boolean; readonly why: string } {
-  if (!messageOfKind(apiVersion, kind))
-    return { isKnown: false, why: `no kind "${kind}" is registered for version "${apiVersion}"` };
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
-  const internal = resource.groupVersion.includes('/') ? resource.groupVersion.split('/')[0]!.split('.')[0] : 'core';
-  const why = `converting (${version}.${kind}) to (${internal}.${resource.kind}): unknown conversion`;
-  return { isKnown: true, why };
+  const type = registeredType(apiVersion, kind, resource.groupVersion);
+  if (!type) return { isKnown: false, why: `no kind "${kind}" is registered for version "${apiVersion}"` };
+  const wanted = internalType(resource.groupVersion, resource.kind);
+  return { isKnown: true, why: `converting (${type}) to (${wanted}): unknown conversion` };
 }
 
 function wrongVersion(found: string, expected: string): StatusError {

@@ -14,7 +14,7 @@ import {
   notFound,
   plainError,
 } from '../../../api/index.ts';
-import { type BodyType, checkDecoded, cloneJson, goJson, otherCustomType } from '../../codec/index.ts';
+import { type BodyType, checkDecoded, cloneJson, goJson, otherCustomType, typeFault } from '../../codec/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../../managed-fields/index.ts';
@@ -74,8 +74,10 @@ export function checkKind({ storages }: Rest, resource: BodyType, object: JsonOb
   }
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const other = storages.registry.findByKind(group, version, kind);
-  if (!other) throw refuse(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  checkDecoded(object, other, 'Ignore', refuse);
+  if (!other) {
+    const { isKnown, why } = typeFault({ kind, apiVersion }, resource);
+    if (!isKnown) throw refuse(why);
+  } else checkDecoded(object, other, 'Ignore', refuse);
   throw refuse(`${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
 }
 
