@@ -28,6 +28,7 @@ export type ControllerName =
   | 'endpointslice-controller'
   | 'endpoints-controller'
   | 'disruption-controller'
+  | 'persistentvolume-binder-controller'
   | 'pod-garbage-collector-controller'
   | 'certificatesigningrequest-cleaner-controller';
 
@@ -54,6 +55,7 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'endpointslice-controller': false,
   'endpoints-controller': false,
   'disruption-controller': false,
+  'persistentvolume-binder-controller': false,
   'pod-garbage-collector-controller': false,
   'certificatesigningrequest-cleaner-controller': false,
 };

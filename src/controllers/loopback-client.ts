@@ -35,6 +35,8 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
   'root-ca-certificate-publisher-controller': 'root-ca-cert-publisher',
   'persistentvolumeclaim-protection-controller': 'pvc-protection-controller',
   'persistentvolume-protection-controller': 'pv-protection-controller',
+  'persistentvolume-binder-controller': 'persistent-volume-binder',
+  'persistentvolume-binder-controller-volumes': 'persistent-volume-binder',
   'daemonset-controller': 'daemon-set-controller',
   'replicationcontroller-controller': 'replication-controller',
   'endpoints-controller': 'endpoint-controller',

@@ -24,7 +24,9 @@ import { podGarbageCollector } from './nodes/pod-garbage-collector.ts';
 import { pretendNodeNames, registerNodes } from './nodes/pretend-nodes.ts';
 import { schedulerController } from './nodes/scheduler.ts';
 import { isRefusedByNamespace } from './refused-by-namespace.ts';
+import { claimBinder } from './storage/claim-binder.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
+import { volumeBinder } from './storage/volume-binder.ts';
 import { volumeProtectionController } from './storage/volume-protection.ts';
 import { daemonSetController } from './workloads/daemon-set.ts';
 import { deploymentController } from './workloads/deployment.ts';
@@ -130,7 +132,7 @@ export function startControllers(client: KubeClient, options: ControllersOptions
 function definitionsOf(
   names: readonly ControllerName[],
   client: KubeClient,
-  { authorityPem = '' }: ControllersOptions,
+  { authorityPem = '', pretendNodes = 0 }: ControllersOptions,
 ): ControllerDefinition[] {
   const definitions: Readonly<Record<Exclude<ControllerName, typeof COLLECTOR | InServer>, () => unknown>> = {
     'namespace-controller': () => namespaceController(client),
@@ -151,11 +153,14 @@ function definitionsOf(
     'endpointslice-controller': () => endpointSliceController,
     'endpoints-controller': () => endpointsController,
     'disruption-controller': () => disruptionController,
+    'persistentvolume-binder-controller': () => [claimBinder(pretendNodes > 0), volumeBinder],
     'pod-garbage-collector-controller': () => podGarbageCollector(POD_GARBAGE),
     'certificatesigningrequest-cleaner-controller': () => requestCleanerController,
   };
   return names.flatMap((name) =>
-    name === COLLECTOR || isInServer(name) ? [] : [definitions[name]() as ControllerDefinition],
+    name === COLLECTOR || isInServer(name)
+      ? []
+      : (definitions[name]() as ControllerDefinition | ControllerDefinition[]),
   );
 }
 

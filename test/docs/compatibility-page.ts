@@ -24,8 +24,9 @@ const WITH_ALL = 'a controller acts on it with `--controllers=*`';
 export const missing: Readonly<Record<string, string>> = {
   componentstatuses: 'always empty',
   nodes: 'no kubelet is asked; `--pretend-nodes` makes some that are only pretended',
-  persistentvolumeclaims: 'nothing binds',
-  persistentvolumes: 'nothing binds',
+  persistentvolumeclaims:
+    'bound with `--controllers=*`; volumes are made for them with `--pretend-nodes`, and those are pretended',
+  persistentvolumes: 'bound with `--controllers=*`, wherever their node affinity says they are; nothing is stored',
   pods: 'nothing schedules or runs them; with `--pretend-nodes` it is pretended',
   replicationcontrollers: WITH_ALL,
   services: 'addresses and node ports are given; EndpointSlices and Endpoints of their own with `--controllers=*`',

@@ -3,8 +3,10 @@
  *
  * A pod that fits nowhere waits, says why, and is looked at again when a node changes; one that has gates, or another scheduler,
  * is left alone. One pod at a time, so that each sees where the ones before it went. What counts is in node-fit.ts.
+ *
+ * No pod waits for its claims: those whose class waits for their pod are told its node, and bound when somebody does that.
  */
-import { corev1, isApiError, mergePatch } from '../../client/index.ts';
+import { corev1, isApiError, mergePatch, storagev1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -13,8 +15,10 @@ import {
   setCondition,
   whereObject,
 } from '../../controller/index.ts';
+import { classOf, SELECTED_NODE, waitsForConsumer } from '../pods/claim-class.ts';
 import { podIndexers } from '../pods/indexes.ts';
 import { misfitOf } from '../pods/node-fit.ts';
+import { claimNamesOf } from '../pods/pod-claims.ts';
 
 const NAME = 'default-scheduler';
 
@@ -28,6 +32,7 @@ export const schedulerController: ControllerDefinition<corev1.Pod> = defineContr
   name: 'scheduler',
   concurrency: 1,
   for: { resource: corev1.pods, indexers: podIndexers, where: whereObject(isWaiting) },
+  reads: [corev1.persistentVolumeClaims, storagev1.storageClasses],
   watches: [{ resource: corev1.nodes, map: (_node, { cache }) => cache.of(corev1.pods).list().filter(isWaiting) }],
   async reconcile(pod, context) {
     if (!pod || !isWaiting(pod)) return;
@@ -48,6 +53,7 @@ export const schedulerController: ControllerDefinition<corev1.Pod> = defineContr
       );
       return;
     }
+    await tellClaims(pod, target.metadata.name, context);
     const to = { apiVersion: 'v1', kind: 'Node', name: target.metadata.name };
     try {
       await client.resource(corev1.pods).subresource('binding').create(name, { metadata: { name }, target: to });
@@ -60,6 +66,25 @@ export const schedulerController: ControllerDefinition<corev1.Pod> = defineContr
     }
   },
 });
+
+/** A claim that changes at the same time is not told: that its Pod has a node can be seen all the same. */
+async function tellClaims(
+  pod: corev1.Pod,
+  nodeName: string,
+  { cache, client, namespace }: ReconcileContext,
+): Promise<void> {
+  for (const claimName of claimNamesOf(pod)) {
+    const claim = cache.of(corev1.persistentVolumeClaims).get(`${namespace}/${claimName}`);
+    if (!claim || claim.spec.volumeName || claim.metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
+    if (!waitsForConsumer(cache.of(storagev1.storageClasses).get(classOf(claim)))) continue;
+    const { uid, resourceVersion } = claim.metadata;
+    const metadata = { uid, resourceVersion, annotations: { [SELECTED_NODE]: nodeName } };
+    await client
+      .resource(corev1.persistentVolumeClaims)
+      .patch(claimName, mergePatch<corev1.PersistentVolumeClaim>({ metadata } as object))
+      .catch(ignoreGone);
+  }
+}
 
 /** As an Event, and in the condition that autoscalers look for. */
 async function tellWhy(
