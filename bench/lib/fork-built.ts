@@ -14,8 +14,8 @@ import { buildSync } from 'esbuild';
 import { SCRIPTS } from '../../src/server/event-loop/make-thread.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Below the root, so that packages are found from there. */
-const folder = join(root, 'dist', 'bench', String(process.pid));
+/** Below the root, so that packages are found from there; not in dist/, which benchmarks of what is built there make anew. */
+const folder = join(root, '.cache', 'bench', String(process.pid));
 const built = new Map<string, string>();
 
 export type BuiltOptions = Omit<ForkOptions, 'execArgv'> & { readonly flags?: readonly string[] };
