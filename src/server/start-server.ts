@@ -45,6 +45,7 @@ import { snapshotHandler } from './introspection/store-snapshot.ts';
 import { WatcherMetrics } from './introspection/watcher-metrics.ts';
 import { watchSource } from './introspection/watches.ts';
 import { convertVersion } from './kinds/conversion.ts';
+import { accessMetrics } from './metrics/access-metrics.ts';
 import { addCertificateMetrics } from './metrics/certificate-metrics.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
@@ -292,6 +293,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       bytesOf: place.seats && ((name) => SharedBytes.of(place.seats!, name)),
       seatsOf: place.seats && ((kind) => place.seats!.counter(kind)),
       observer,
+      accessObserver: accessMetrics(metrics),
       encodeStatus,
       history: store.history?.name,
       goawayChance: options.goawayChance ?? 0,

@@ -14,6 +14,7 @@ import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
 import { impersonate, isImpersonating } from '../auth/impersonation.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { HEALTH_PATH } from '../flow-control/in-flight.ts';
+import type { AccessObserver } from '../request/access-observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { requestDeadlineMs } from '../request/request-deadline.ts';
 import { isLongRunning } from '../request/request-info.ts';
@@ -46,6 +47,7 @@ type ChainLinks = {
   readonly gate: FlowGate;
   readonly handle: (context: RequestContext) => void | Promise<void>;
   readonly observer: RequestObserver | undefined;
+  readonly accessObserver: AccessObserver | undefined;
   readonly requestTimeoutMs: number;
   readonly isDraining: () => boolean;
   /** A server that goes tells new requests to come again, instead of that it goes. */
@@ -95,12 +97,25 @@ export class HandlerChain {
 
   #runSeated(context: HttpRequestContext, attributes: Attributes, mayRun: boolean): void | Promise<void> {
     if (!mayRun) throw new RequestRejected();
+    const startedMs = performance.now();
     const decision = this.#links.authorizer.authorize(context.user, attributes);
-    if (decision instanceof Promise) return decision.then((late) => this.#runDecided(context, attributes, late));
-    return this.#runDecided(context, attributes, decision);
+    if (!(decision instanceof Promise)) return this.#runDecided(context, attributes, decision, startedMs);
+    return decision.then(
+      (late) => this.#runDecided(context, attributes, late, startedMs),
+      (err: unknown) => {
+        this.#links.accessObserver?.authorized('error', secondsSince(startedMs));
+        throw err;
+      },
+    );
   }
 
-  #runDecided(context: HttpRequestContext, attributes: Attributes, decision: Decision): void | Promise<void> {
+  #runDecided(
+    context: HttpRequestContext,
+    attributes: Attributes,
+    decision: Decision,
+    startedMs: number,
+  ): void | Promise<void> {
+    this.#links.accessObserver?.authorized(decision.allowed ? 'allowed' : 'no-opinion', secondsSince(startedMs));
     if (!decision.allowed) throw forbiddenBy(context.user, attributes, decision.reason);
     context.wasLetIn = true;
     this.#links.observer?.begin(context);
@@ -133,7 +148,24 @@ export class HandlerChain {
   #authenticate(context: HttpRequestContext, certificate: ShownCertificate): ReturnType<Authenticate> {
     const { token, isIgnored } = parseBearerHeader(context.headers.authorization);
     if (isIgnored) context.warn(IGNORED_TOKEN);
-    return this.#links.authenticate({ token, certificate: certificate() });
+    const startedMs = performance.now();
+    const shown = certificate();
+    const isShown = token !== undefined || shown !== undefined;
+    const found = this.#links.authenticate({ token, certificate: shown });
+    if (!(found instanceof Promise)) return this.#authenticated(found, isShown, startedMs);
+    return found.then(
+      (late) => this.#authenticated(late, isShown, startedMs),
+      (err: unknown) => {
+        this.#links.accessObserver?.authenticated('error', secondsSince(startedMs));
+        throw err;
+      },
+    );
+  }
+
+  #authenticated(user: UserInfo | undefined, isShown: boolean, startedMs: number): UserInfo | undefined {
+    const result = user ? 'success' : isShown ? 'error' : 'failure';
+    this.#links.accessObserver?.authenticated(result, secondsSince(startedMs));
+    return user;
   }
 
   /** False: rejected. */
@@ -144,6 +176,10 @@ export class HandlerChain {
     const ticket = this.#links.gate.ticketFor(context, attributes, waitSeconds);
     return ticket ? context.enter(ticket, kind === 'mutating') : context.abortReason === undefined;
   }
+}
+
+function secondsSince(startedMs: number): number {
+  return (performance.now() - startedMs) / 1000;
 }
 
 function mustBeAnswered({ method, path, isBegun, abortReason }: HttpRequestContext): void {

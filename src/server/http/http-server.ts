@@ -19,6 +19,7 @@ import { ChurningSet } from '../event-loop/churning-set.ts';
 import { intakeTurn } from '../event-loop/intake.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
+import type { AccessObserver } from '../request/access-observer.ts';
 import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
 import { isLongRunning, parseRequestInfo } from '../request/request-info.ts';
 import type { RequestKind } from '../request/request-kind.ts';
@@ -71,6 +72,7 @@ export type HttpServerOptions = {
   /** Where bytes are counted, if other threads hold some under the same limits. */
   readonly bytesOf?: ((name: 'bodies' | 'answers' | 'slow watches') => SharedBytes | undefined) | undefined;
   readonly observer?: RequestObserver;
+  readonly accessObserver?: AccessObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (context: RequestContext, error: StatusError) => EncodedStatus;
   /** Names the history that versions belong to. */
@@ -135,6 +137,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)), options.seatsOf),
     handle: options.handle,
     observer,
+    accessObserver: options.accessObserver,
     requestTimeoutMs: limits.requestTimeoutMs,
     isDraining: () => shared.isDraining,
     sendsRetryAfter: options.shutdown?.sendsRetryAfter ?? false,
