@@ -16,6 +16,11 @@ export function convertObject(object: KubeObject, from: Resource, to: Resource):
   return convert ? convert(object) : { ...object, apiVersion: to.groupVersion };
 }
 
+/** Whether objects look otherwise in the form of the other resource. */
+export function isOtherForm(from: Resource, to: Resource): boolean {
+  return from.groupVersion !== to.groupVersion && Object.hasOwn(converters, `${to.kind} ${to.groupVersion}`);
+}
+
 /** The same where somebody may have to be asked: custom kinds whose definition names a webhook. */
 export function convertVersion(
   object: KubeObject,

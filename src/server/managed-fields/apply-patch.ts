@@ -15,7 +15,7 @@ import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
-import { type EntryVersions, withoutStale } from './entry-versions.ts';
+import { type Change, changeByVersion, type EntryVersions, withoutStale } from './entry-versions.ts';
 import { type FieldPattern, within } from './field-sets/field-pattern.ts';
 import {
   countPaths,
@@ -102,13 +102,18 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
     yield;
     const changed = tracked(counted(union(added, modified)));
     const removed = counted(gone);
+    const own = { changed, touched: union(changed, removed) };
+    const plain = withManagedFields(base, undefined);
+    const changeFor = changeByVersion(own, plain, object, versions, (set) => tracked(counted(set)));
     if (!force) {
       const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
-      const conflicts = conflictsWith(others, difference(changed, allowed));
+      const conflicts = conflictsWith(others, changeFor, allowed);
       if (conflicts.length > 0) throw applyConflict(conflicts);
     }
-    const touched = union(changed, removed);
-    for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
+    for (const other of others) {
+      const { touched } = changeFor(other);
+      if (other.mayTouch(touched)) other.set = difference(other.set, touched);
+    }
   }
 
   const isSame = live !== undefined && jsonEqual(bare, object); // the order of a list counts, though nobody owns it
@@ -125,11 +130,18 @@ type Conflict = { readonly manager: Manager; readonly fields: FieldSet };
 /** An answer has no room for more; who has so many conflicts is told how many. */
 const maxToldConflicts = 1000;
 
-function conflictsWith(others: readonly Manager[], changed: FieldSet): Conflict[] {
-  return others
-    .filter((other) => other.mayTouch(changed))
-    .map((manager) => ({ manager, fields: intersection(manager.set, changed) }))
-    .filter(({ fields }) => fields.size > 0);
+function conflictsWith(
+  others: readonly Manager[],
+  changeFor: (manager: Manager) => Change,
+  allowed: FieldSet,
+): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const manager of others) {
+    const changed = difference(changeFor(manager).changed, allowed);
+    const fields = manager.mayTouch(changed) ? intersection(manager.set, changed) : emptySet;
+    if (fields.size > 0) conflicts.push({ manager, fields });
+  }
+  return conflicts;
 }
 
 function applyConflict(conflicts: readonly Conflict[]): StatusError {

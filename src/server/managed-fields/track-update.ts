@@ -12,7 +12,7 @@ import { isObject } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
-import { type EntryVersions, isStale } from './entry-versions.ts';
+import { changeByVersion, type EntryVersions, isStale } from './entry-versions.ts';
 import {
   difference,
   emptySet,
@@ -96,8 +96,11 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   // Most writers change again what they changed before: then their entry stays as it is, and need not be read.
   const isKept = removed.size === 0 && self?.owns(changed) === true;
   const touched = union(changed, removed);
-  for (const one of managers)
-    if (!(isKept && one === self) && one.mayTouch(touched)) one.set = difference(one.set, touched);
+  const changeFor = changeByVersion({ changed, touched }, update.before, update.after, versions, counted);
+  for (const one of managers) {
+    const lost = changeFor(one).touched;
+    if (!(isKept && one === self) && one.mayTouch(lost)) one.set = difference(one.set, lost);
+  }
   if (isKept) self!.time = now;
   else if (changed.size > 0) take(managers, id, changed, now);
   const written = writeManagers(managers);

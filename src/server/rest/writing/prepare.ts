@@ -23,6 +23,7 @@ import {
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../../codec/index.ts';
 import { isObject } from '../../codec/json/json-objects.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { convertObject, isOtherForm } from '../../kinds/conversion.ts';
 import { withoutClusterPolicy } from '../../kinds/pods/security/cluster-policy.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import {
@@ -36,6 +37,7 @@ import {
   setOfPaths,
   trackUpdate,
 } from '../../managed-fields/index.ts';
+import { builtInResources } from '../../registry/built-in-resources.ts';
 import type { KindFacts } from '../../registry/kind-facts.ts';
 import type { MetadataField, NameRule } from '../../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../../registry/resource.ts';
@@ -338,7 +340,16 @@ function mostBytes({ objects }: ResourceStorage): number {
 
 /** The versions that entries of an object may be in. */
 export function entryVersions({ resource, facts }: ResourceStorage): EntryVersions {
-  return { known: facts.versions, isCustom: resource.isCustom };
+  if (resource.isCustom || facts.versions.size === 1) return { known: facts.versions, isCustom: resource.isCustom };
+  const otherForm = (apiVersion: string) => {
+    const isIt = ({ kind, groupVersion }: Resource) => kind === resource.kind && groupVersion === apiVersion;
+    const other = builtInResources().find(isIt);
+    if (!other || !isOtherForm(resource, other)) return undefined;
+    const convert = (object: JsonObject) =>
+      convertObject(object as unknown as KubeObject, resource, other) as unknown as JsonObject;
+    return { schema: other.schema, convert };
+  };
+  return { known: facts.versions, isCustom: false, otherForm };
 }
 
 /** What was sent, with the defaults of its status. */
