@@ -9,7 +9,8 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 const SEEN_BY_ALL = [
   'process_',
   'nodejs_eventloop_utilization',
-  'apiserver_storage_',
+  'apiserver_storage_objects',
+  'apiserver_storage_size_bytes',
   'apiserver_resource_',
   'apiserver_watch_cache_resource_version',
   'apiserver_watch_cache_capacity ',

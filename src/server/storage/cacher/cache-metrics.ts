@@ -5,7 +5,7 @@
 import type { Store, StoreStatus } from '../../../store/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { qualifiedName } from '../../registry/resource.ts';
-import type { Cacher } from './cacher.ts';
+import type { Cacher, ListCount } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
 
@@ -43,6 +43,16 @@ const counters: readonly CacheFigure[] = [
     read: ({ counts }) => counts.lists,
   },
   {
+    name: 'apiserver_storage_list_total',
+    help: 'Number of LIST requests served from storage',
+    read: ({ direct }) => direct.listed.lists,
+  },
+  {
+    name: 'apiserver_storage_list_fetched_objects_total',
+    help: 'Number of objects read from storage in the course of serving a LIST request',
+    read: ({ direct }) => direct.listed.fetched,
+  },
+  {
     name: 'apiserver_watch_cache_stale_total',
     help: 'Reads and watches refused because the history they asked for is gone.',
     read: ({ counts }) => counts.stale,
@@ -51,6 +61,19 @@ const counters: readonly CacheFigure[] = [
     name: 'apiserver_watch_cache_bookmarks_total',
     help: 'Bookmarks sent.',
     read: ({ counts }) => counts.bookmarks,
+  },
+];
+
+const listFigures = [
+  {
+    name: 'apiserver_cache_list_total',
+    help: 'Number of LIST requests served from watch cache',
+    read: ({ lists }: ListCount) => lists,
+  },
+  {
+    name: 'apiserver_cache_list_fetched_objects_total',
+    help: 'Number of objects read from watch cache in the course of serving a LIST request',
+    read: ({ fetched }: ListCount) => fetched,
   },
 ];
 
@@ -86,6 +109,10 @@ const gauges: readonly CacheFigure[] = [
 export function addCacheMetrics(metrics: Metrics, cachers: () => Iterable<Cacher>): void {
   const told = new Map<string, number>();
   const counted = counters.map((figure) => ({ figure, metric: metrics.counter(figure.name, figure.help, LABELS) }));
+  const byIndex = listFigures.map((figure) => ({
+    figure,
+    metric: metrics.counter(figure.name, figure.help, ['group', 'resource', 'index']),
+  }));
   const measured = gauges.map((figure) => ({ figure, metric: metrics.gauge(figure.name, figure.help, LABELS) }));
   const stored = metrics.gauge('apiserver_storage_objects', 'Objects there are, by the whole name of what they are.', [
     'resource',
@@ -101,6 +128,13 @@ export function addCacheMetrics(metrics: Metrics, cachers: () => Iterable<Cacher
         metric.inc(labels, value - (told.get(id) ?? 0));
         told.set(id, value);
       }
+      for (const [index, count] of cacher.counts.listsBy)
+        for (const { figure, metric } of byIndex) {
+          const id = `${figure.name} ${cacher.keys.prefix} ${index}`;
+          const value = figure.read(count);
+          metric.inc({ ...labels, index }, value - (told.get(id) ?? 0));
+          told.set(id, value);
+        }
       for (const { figure, metric } of measured) metric.labels(labels).set(figure.read(cacher));
     }
   });

@@ -77,12 +77,17 @@ const never = new AbortController().signal;
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
 
+/** Lists by one way to find objects, and how many objects they looked at. */
+export type ListCount = { lists: number; fetched: number };
+
 /** What happened so far; whoever does it counts it. */
 export type CacheCounts = {
   received: number;
   dispatched: number;
   initializations: number;
   lists: number;
+  /** By the index that was asked: `f:` and its field, or `labels`, whichever; empty: none. */
+  readonly listsBy: Map<string, ListCount>;
   stale: number;
   bookmarks: number;
 };
@@ -100,6 +105,7 @@ export class Cacher implements ObjectStorage {
     dispatched: 0,
     initializations: 0,
     lists: 0,
+    listsBy: new Map(),
     stale: 0,
     bookmarks: 0,
   };
@@ -195,13 +201,14 @@ export class Cacher implements ObjectStorage {
   #listPinned({ scope, start, limit, pinned = [] }: Omit<ListRequest, 'signal'>): ObjectList | undefined {
     const found = this.#indexes.find(pinned, scope, start);
     if (!found) return undefined;
-    this.counts.lists++;
-    return { revision: this.revision, ...pinnedRange(found, undefined, scope, start, limit) };
+    const range = pinnedRange(found, undefined, scope, start, limit);
+    this.#countList(range.objects.length, found.pin);
+    return { revision: this.revision, ...range };
   }
 
   #listRange({ scope, start, limit }: Omit<ListRequest, 'signal'>): ObjectList {
-    this.counts.lists++;
     const { values: objects, weight: bytes } = this.objects.range(scope, start, limit);
+    this.#countList(objects.length);
     return { objects, bytes, count: this.objects.count(scope, start), revision: this.revision };
   }
 
@@ -454,8 +461,21 @@ export class Cacher implements ObjectStorage {
     const { scope, start, limit, pinned } = request;
     const known = this.valuesAt(revision, scope, start, limit, pinned);
     if (!known) return undefined;
-    this.counts.lists++;
+    this.#countList(known.objects.length, known.pin);
     return { revision, ...known };
+  }
+
+  #countList(fetched: number, pin?: Pin): void {
+    const { counts } = this;
+    const index = !pin ? '' : pin.of === 'field' ? `f:${pin.key}` : 'labels';
+    let by = counts.listsBy.get(index);
+    if (!by) {
+      by = { lists: 0, fetched: 0 };
+      counts.listsBy.set(index, by);
+    }
+    counts.lists++;
+    by.lists++;
+    by.fetched += fetched;
   }
 
   /**

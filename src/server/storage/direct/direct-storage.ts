@@ -61,6 +61,7 @@ export class DirectStorage implements ObjectStorage {
   readonly stats = 'uncounted';
   /** All that are open, wherever they read from. */
   readonly watches: Set<ObjectWatch> = new Set();
+  readonly listed: { lists: number; fetched: number } = { lists: 0, fetched: 0 };
   readonly sent: { events: number; bytes: number } = { events: 0, bytes: 0 };
   /** For a cache that keeps its objects where they are made here. */
   written: WrittenObjects | undefined;
@@ -117,6 +118,8 @@ export class DirectStorage implements ObjectStorage {
       if (slices.isOver) await slices.pause();
       objects.push(this.decode(kv));
     }
+    this.listed.lists++;
+    this.listed.fetched += objects.length;
     return { objects, count, revision: exact ?? revision };
   }
 

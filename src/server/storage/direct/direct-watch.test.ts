@@ -52,6 +52,15 @@ function watchOn(client: StreamClient, after: number, labels = '', initial?: rea
 
 const watchersOfStore = async () => (await store.status()).watchers;
 
+it('a DirectStorage counts its lists, and what they fetch', async () => {
+  for (const name of ['a/one', 'a/two', 'b/three']) await configMaps.create(configMap(name), CreateRight.ofServer);
+  const before = { ...storage.listed };
+  const { signal } = new AbortController();
+  for (const scope of ['', 'a/']) await storage.list({ scope, start: scope, at: { resourceVersion: '' }, signal });
+  const { lists, fetched } = storage.listed;
+  expect({ lists: lists - before.lists, fetched: fetched - before.fetched }).toEqual({ lists: 2, fetched: 5 });
+});
+
 describe('DirectWatch', () => {
   it('gives the state, a bookmark, and then what happens to whoever selects it', async () => {
     const one = await configMaps.create(configMap('a/one', { color: 'red' }), CreateRight.ofServer);
