@@ -48,6 +48,7 @@ it('a request whose client left while it was asked who it is comes to no handler
     gate: { ticketFor: () => undefined } as unknown as FlowGate,
     handle: ({ path }) => void handled.push(path),
     observer: undefined,
+    accessObserver: undefined,
     requestTimeoutMs: 1000,
     isDraining: () => false,
     sendsRetryAfter: false,
