@@ -29,15 +29,20 @@ export function customResources(
   convert?: ConvertObjects,
 ): DefinedResources {
   const made = new Map<string, Resource>();
-  const versions = new Map(definition.spec.versions.map((version) => [version.name, version]));
+  const { group, versions } = definition.spec;
+  const byName = new Map(versions.map((version) => [version.name, version]));
   const storage = storageVersionOf(definition.spec)!;
-  const selectableInAny = [...new Set(definition.spec.versions.flatMap(selectableIn))];
+  const common: CommonToVersions = {
+    storageVersion: storage,
+    definedVersions: new Set(versions.map(({ name }) => `${group}/${name}`)),
+    selectableInAny: [...new Set(versions.flatMap(selectableIn))],
+  };
   const resourceOf = (name: string): Resource => {
     let resource = made.get(name);
     if (!resource) {
-      const version = versions.get(name)!;
+      const version = byName.get(name)!;
       resource = withConversion(
-        toResource(definition, version, { storage, selectableInAny }, definedAt, life, () => resourceOf(storage)),
+        toResource(definition, version, common, definedAt, life, () => resourceOf(storage)),
         definition,
         convert,
       );
@@ -45,7 +50,7 @@ export function customResources(
     }
     return resource;
   };
-  const served = definition.spec.versions.filter((version) => version.served).map(({ name }) => resourceOf(name));
+  const served = versions.filter((version) => version.served).map(({ name }) => resourceOf(name));
   return { served, stored: resourceOf(storage) };
 }
 
@@ -61,10 +66,13 @@ export function isServed(definition: Definition): boolean {
   return isConditionTrue(definition, 'Established');
 }
 
+/** Made once for a definition: made for each of its versions it would grow with their square. */
+type CommonToVersions = Required<Pick<Resource, 'storageVersion' | 'definedVersions' | 'selectableInAny'>>;
+
 function toResource(
   { spec, status }: Definition,
   version: DefinitionVersion,
-  { storage, selectableInAny }: { readonly storage: string; readonly selectableInAny: readonly string[] },
+  common: CommonToVersions,
   definedAt: number,
   life: DefinitionLife,
   storedAs: () => Resource,
@@ -88,10 +96,8 @@ function toResource(
     subresources: subresourcesOf(version, kindName),
     schema: builtInSchemas().custom(withEmbeddedTypes(openApi, objectMetaName)),
     isCustom: true,
-    storageVersion: storage,
-    definedVersions: spec.versions.map(({ name }) => name),
+    ...common,
     selectableFields: selectableIn(version),
-    selectableInAny,
     openApi,
     custom: lazyKind(openApi, version, `${group}/${version.name} ${kindName}`, definedAt, life, storedAs),
   };

@@ -114,7 +114,7 @@ function customFacts(resource: Resource): KindFacts {
     storage: { group, version: storageVersion, plural, kind },
     keyPrefix: `${group}/${plural}`,
     nameRule: 'subdomain',
-    versions: new Set((resource.definedVersions ?? [version]).map((name) => `${group}/${name}`)),
+    versions: resource.definedVersions ?? new Set([resource.groupVersion]),
     hasGeneration: true,
     allowsUnconditionalUpdate: false,
     createsOnUpdate: false,

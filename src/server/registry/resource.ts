@@ -35,8 +35,8 @@ export interface Resource {
   readonly isLive?: boolean;
   /** Custom kinds: the version objects are stored in, where it is not this one. */
   readonly storageVersion?: string;
-  /** Custom kinds: the names of all versions that the definition has, served or not. */
-  readonly definedVersions?: readonly string[];
+  /** Custom kinds: all versions that the definition has, served or not, as `group/version`. */
+  readonly definedVersions?: ReadonlySet<string>;
   /** Custom kinds: what a field selector may name, as paths without a leading dot: `spec.color`. */
   readonly selectableFields?: readonly string[];
   /** Custom kinds: the same of all versions, whose selectors are held against the same stored objects. */
