@@ -5,7 +5,8 @@
 import type { Store, StoreStatus } from '../../../store/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { qualifiedName } from '../../registry/resource.ts';
-import type { Cacher, ListCount } from './cacher.ts';
+import type { ListCount } from './cache-counts.ts';
+import type { Cacher } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
 

@@ -44,6 +44,7 @@ import type { Pin, Selection } from '../objects/selection.ts';
 import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 import { SetBackError } from '../set-back-error.ts';
+import { CacheCounts } from './cache-counts.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { ValueIndexes } from './indexes/value-indexes.ts';
 import { WatchIndex } from './indexes/watch-index.ts';
@@ -77,21 +78,6 @@ const never = new AbortController().signal;
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
 
-/** Lists by one way to find objects, and how many objects they looked at. */
-export type ListCount = { lists: number; fetched: number };
-
-/** What happened so far; whoever does it counts it. */
-export type CacheCounts = {
-  received: number;
-  dispatched: number;
-  initializations: number;
-  lists: number;
-  /** By the index that was asked: `f:` and its field, or `labels`, whichever; empty: none. */
-  readonly listsBy: Map<string, ListCount>;
-  stale: number;
-  bookmarks: number;
-};
-
 export class Cacher implements ObjectStorage {
   readonly direct: DirectStorage;
   readonly codec: ObjectCodec;
@@ -100,15 +86,7 @@ export class Cacher implements ObjectStorage {
   readonly watchers: WatchIndex = new WatchIndex();
   readonly watchCache: WatchCache;
   revision: Revision = 0;
-  readonly counts: CacheCounts = {
-    received: 0,
-    dispatched: 0,
-    initializations: 0,
-    lists: 0,
-    listsBy: new Map(),
-    stale: 0,
-    bookmarks: 0,
-  };
+  readonly counts: CacheCounts = new CacheCounts();
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
@@ -202,13 +180,13 @@ export class Cacher implements ObjectStorage {
     const found = this.#indexes.find(pinned, scope, start);
     if (!found) return undefined;
     const range = pinnedRange(found, undefined, scope, start, limit);
-    this.#countList(range.objects.length, found.pin);
+    this.counts.list(range.objects.length, found.pin);
     return { revision: this.revision, ...range };
   }
 
   #listRange({ scope, start, limit }: Omit<ListRequest, 'signal'>): ObjectList {
     const { values: objects, weight: bytes } = this.objects.range(scope, start, limit);
-    this.#countList(objects.length);
+    this.counts.list(objects.length);
     return { objects, bytes, count: this.objects.count(scope, start), revision: this.revision };
   }
 
@@ -461,21 +439,8 @@ export class Cacher implements ObjectStorage {
     const { scope, start, limit, pinned } = request;
     const known = this.valuesAt(revision, scope, start, limit, pinned);
     if (!known) return undefined;
-    this.#countList(known.objects.length, known.pin);
+    this.counts.list(known.objects.length, known.pin);
     return { revision, ...known };
-  }
-
-  #countList(fetched: number, pin?: Pin): void {
-    const { counts } = this;
-    const index = !pin ? '' : pin.of === 'field' ? `f:${pin.key}` : 'labels';
-    let by = counts.listsBy.get(index);
-    if (!by) {
-      by = { lists: 0, fetched: 0 };
-      counts.listsBy.set(index, by);
-    }
-    counts.lists++;
-    by.lists++;
-    by.fetched += fetched;
   }
 
   /**
