@@ -1,27 +1,15 @@
 /** On which nodes a DaemonSet has Pods, and how it replaces them, on three pretended nodes. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { appsv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
-import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { expect, it } from 'vitest';
+import { appsv1, corev1, mergePatch } from '../../../src/client/index.ts';
+import { until } from '../../support/client/client-under-test.ts';
+import { pretendedCluster } from '../../support/client/pretended-cluster.ts';
 
-let server: TestServer;
-let client: KubeClient;
-let count = 0;
-
-beforeAll(async () => {
-  server = await startTestServer({ controllers: ['*'], pretendNodes: 3 });
-  client = await adminOf(server);
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.[Symbol.asyncDispose]();
-});
+const { client, newNamespace } = await pretendedCluster(3);
 
 const labels = { app: 'agent' };
 
 async function newSet(podSpec: object, strategy?: object) {
-  const n = `ns-${count++}`;
-  await client.resource(corev1.namespaces).create({ metadata: { name: n } });
+  const n = await newNamespace();
   const [sets, pods] = [client.resource(appsv1.daemonSets, n), client.resource(corev1.pods, n)];
   const container = { name: 'agent', image: 'example.com/agent:1' };
   const spec = { terminationGracePeriodSeconds: 0, containers: [container], ...podSpec };

@@ -1,28 +1,10 @@
 /** What Deployments and ReplicaSets say of themselves, and do where something stands in their way, on two pretended nodes. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appsv1, batchv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
-import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { appsv1, batchv1, corev1, mergePatch } from '../../../src/client/index.ts';
+import { until } from '../../support/client/client-under-test.ts';
+import { pretendedCluster } from '../../support/client/pretended-cluster.ts';
 
-let server: TestServer;
-let client: KubeClient;
-let count = 0;
-
-beforeAll(async () => {
-  server = await startTestServer({ controllers: ['*'], pretendNodes: 2 });
-  client = await adminOf(server);
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.[Symbol.asyncDispose]();
-});
-
-async function newNamespace(): Promise<string> {
-  const name = `ns-${count++}`;
-  await client.resource(corev1.namespaces).create({ metadata: { name } });
-  await until(async () => (await client.resource(corev1.serviceAccounts, name).find('default')) !== undefined);
-  return name;
-}
+const { client, newNamespace } = await pretendedCluster(2);
 
 const labels = { app: 'web' };
 const deployment = (spec: Partial<appsv1.DeploymentSpec> = {}, image = 'example.com/web:1') => ({

@@ -1,25 +1,13 @@
 /** What Jobs say about Pods that fail, and when enough have succeeded, on pretended nodes. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { batchv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
-import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { expect, it } from 'vitest';
+import { batchv1, corev1, mergePatch } from '../../../src/client/index.ts';
+import { until } from '../../support/client/client-under-test.ts';
+import { pretendedCluster } from '../../support/client/pretended-cluster.ts';
 
-let server: TestServer;
-let client: KubeClient;
-let count = 0;
-
-beforeAll(async () => {
-  server = await startTestServer({ controllers: ['*'], pretendNodes: 2 });
-  client = await adminOf(server);
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.[Symbol.asyncDispose]();
-});
+const { client, newNamespace } = await pretendedCluster(2);
 
 async function newJob(spec: object, script = 'exit 0', restartPolicy = 'Never') {
-  const n = `ns-${count++}`;
-  await client.resource(corev1.namespaces).create({ metadata: { name: n } });
+  const n = await newNamespace();
   const container = { name: 'main', image: 'example.com/x:1', command: ['/bin/sh', '-c', script] };
   const template = { spec: { restartPolicy, terminationGracePeriodSeconds: 0, containers: [container] } };
   const jobs = client.resource(batchv1.jobs, n);

@@ -1,21 +1,10 @@
 /** Members of StatefulSets: what is said of them, whose their claims are, and whose they are when the set is made anew. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { appsv1, corev1, type KubeClient, mergePatch } from '../../../src/client/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
-import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { expect, it } from 'vitest';
+import { appsv1, corev1, mergePatch } from '../../../src/client/index.ts';
+import { until } from '../../support/client/client-under-test.ts';
+import { pretendedCluster } from '../../support/client/pretended-cluster.ts';
 
-let server: TestServer;
-let client: KubeClient;
-let count = 0;
-
-beforeAll(async () => {
-  server = await startTestServer({ controllers: ['*'], pretendNodes: 2 });
-  client = await adminOf(server);
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.[Symbol.asyncDispose]();
-});
+const { client, newNamespace } = await pretendedCluster(2);
 
 const labels = { app: 'db' };
 const draft = (retention?: object) => ({
@@ -38,8 +27,7 @@ const draft = (retention?: object) => ({
 });
 
 async function newSet(retention?: object) {
-  const n = `ns-${count++}`;
-  await client.resource(corev1.namespaces).create({ metadata: { name: n } });
+  const n = await newNamespace();
   const sets = client.resource(appsv1.statefulSets, n);
   const pods = client.resource(corev1.pods, n);
   const claims = client.resource(corev1.persistentVolumeClaims, n);
